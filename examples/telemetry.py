@@ -24,13 +24,15 @@ def asked(eps0: float, share: float = 1.0) -> Shuffle:
 
 
 def main(picture: str | None = None) -> None:
-    # 1. the largest eps0 that a year of weekly questions allows, whatever the randomizer is
+    # 1. the largest eps0 that a year of weekly questions allows, whatever the randomizer is: an
+    # epsilon that is certified within 1 % is enough to plan with, and is much faster
     found = calibrate(
         "eps0",
         lambda eps0: asked(eps0, SHARE),
         rounds=WEEKS,
         epsilon=EPSILON,
         delta=DELTA,
+        rtol=0.01,
     )
     print(f"Largest eps0 for the whole target: {found.value} (epsilon {_up(found.achieved.upper)})")
 
@@ -53,7 +55,7 @@ def main(picture: str | None = None) -> None:
 
     # 4. what other shares would have cost
     for row in sweep(
-        {"sample_rate": [0.05, 0.1, 0.2]},
+        {"sample_rate": [0.05, 0.2]},
         eps0=6.0,
         users=USERS,
         colluding=COLLUDING,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,6 +16,10 @@ import uvicorn
 from shuffledp.web.pool import Limits, Pool
 from shuffledp.web.routes import application
 from shuffledp.web.server import hosts_of, listening, settings
+
+PLAN = Path(__file__).resolve().parents[1] / "examples" / "plan.toml"
+#: The example without samples and users who drop out: they take nearly all of its time.
+SHORT_PLAN = re.sub(r"^(sample_rate|dropouts) = .*\n", "", PLAN.read_text(), flags=re.MULTILINE)
 
 
 class Server:

@@ -330,7 +330,7 @@ def test_numbers_beyond_a_float_are_shown_as_given() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
 @pytest.mark.parametrize(
     "arguments",
-    [f"account {EXAMPLE}", "sweep --eps0 1 --users 10 --delta 0.1"],
+    [f"account {EXAMPLE.parent / 'populations.toml'}", "sweep --eps0 1 --users 10 --delta 0.1"],
 )
 def test_a_full_disk_is_not_a_plan_that_exceeds(arguments: str) -> None:
     command = [sys.executable, "-m", "shuffledp", *arguments.split()]

@@ -32,8 +32,8 @@ def shown() -> list[State | None]:
 def everything(tmp_path_factory: pytest.TempPathFactory, shown: list[State | None]) -> Path:
     """Return a folder with every figure; the first one is drawn as PNG and as PDF.
 
-    The others are laid out with all that they show, and get the files of the first: to print each
-    of them, too, would only take time.
+    All that the others show is drawn where it happens to be, and they get the files of the first:
+    to lay out and print each of them, too, would only take time.
     """
     folder = tmp_path_factory.mktemp("figures")
     save = Picture.savefig
@@ -44,10 +44,11 @@ def everything(tmp_path_factory: pytest.TempPathFactory, shown: list[State | Non
             save(self, path, **how)
             pages[path.suffix] = path.read_bytes()
         elif path.suffix == ".png":
+            self.set_layout_engine("none")
             self.draw_without_rendering()
         path.write_bytes(pages[path.suffix])
 
-    few = ("--quick", "--grid-points", "100000", "--samples", "50000")
+    few = ("--quick", "--grid-points", "50000", "--samples", "20000")
     show_on(shown.append)
     with patch.object(Picture, "savefig", save_the_first):
         ok("reproduce", "all", "--out", str(folder), *few)

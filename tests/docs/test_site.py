@@ -6,10 +6,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page
 
 import shuffledp
 from browsing import browsing
@@ -42,6 +44,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert result.returncode == 0, result.stdout + result.stderr
     assert "WARNING" not in result.stdout + result.stderr
     return folder
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Page]:
+    with browsing() as browser:
+        yield browser.new_page()
 
 
 def public(module: str) -> list[str]:
@@ -127,19 +135,17 @@ def test_every_entry_of_the_glossary_is_linked_from_a_page_and_once(site: Path) 
 
 
 @pytest.mark.slow
-def test_search_finds_words_when_the_site_is_opened_from_a_folder(site: Path) -> None:
-    with browsing() as browser:
-        page = browser.new_page()
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto((site / "limits.html").as_uri())
-        page.locator("input[name=query]").press_sequentially("sensitivity")
-        results = page.locator(".md-search-result__link")
-        results.first.wait_for()
-        found = results.evaluate_all("all => all.map(link => link.href)")
-        address, *_ = [link for link in found if "/interop.html" in link]
-        page.goto(address)
-        assert "sensitivity" in page.locator("article").inner_text()
+def test_search_finds_words_when_the_site_is_opened_from_a_folder(site: Path, tab: Page) -> None:
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto((site / "limits.html").as_uri())
+    tab.locator("input[name=query]").press_sequentially("sensitivity")
+    results = tab.locator(".md-search-result__link")
+    results.first.wait_for()
+    found = results.evaluate_all("all => all.map(link => link.href)")
+    address, *_ = [link for link in found if "/interop.html" in link]
+    tab.goto(address)
+    assert "sensitivity" in tab.locator("article").inner_text()
     assert all(address.startswith(("file:", "about:", "data:")) for address in asked)
 
 
@@ -147,9 +153,8 @@ def test_search_finds_words_when_the_site_is_opened_from_a_folder(site: Path) ->
 @pytest.mark.parametrize(
     "name", ["index", "what", "clients", "dp-sgd", "paper", "reference/commands"]
 )
-def test_a_page_is_not_wider_than_a_phone(site: Path, name: str) -> None:
+def test_a_page_is_not_wider_than_a_phone(site: Path, name: str, tab: Page) -> None:
     """What is wider, a table, a formula or code, scrolls by itself."""
-    with browsing() as browser:
-        page = browser.new_page(viewport={"width": 390, "height": 800})
-        page.goto((site / f"{name}.html").as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    tab.set_viewport_size({"width": 390, "height": 800})
+    tab.goto((site / f"{name}.html").as_uri())
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390

@@ -17,7 +17,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-from serving import Server, running
+from serving import PLAN, SHORT_PLAN, Server, running
 from shell import ok, run
 from shuffledp import Accountant, Plan, Shuffle
 from shuffledp.cli.app import cli
@@ -27,7 +27,6 @@ from shuffledp.web.pool import Limits
 from shuffledp.web.questions import questions
 from shuffledp.web.server import listening
 
-ROOT = Path(__file__).resolve().parents[2]
 MATRIX = "0.75,0.25\n0.25,0.75\n"
 
 
@@ -294,8 +293,9 @@ def test_the_document_of_a_plan_is_described_as_in_the_shell(
     server: Server, tmp_path: Path
 ) -> None:
     """Fields replace what [document] says, which holds without them."""
-    file = ROOT / "examples" / "plan.toml"
-    plan = {"plan": "plan.toml", "files": {"plan.toml": file.read_text()}}
+    file = tmp_path / "plan.toml"
+    file.write_text(SHORT_PLAN)
+    plan = {"plan": "plan.toml", "files": {"plan.toml": SHORT_PLAN}}
     told = {"document_title": "A year", "owner": "Team, A", "purpose": "Usage"}
     told |= {"date": "2026-01-31", "document_version": "2"}
     signatures = ["Jo Doe, officer", "-- Al Roe"]
@@ -318,17 +318,18 @@ def test_the_document_of_a_plan_is_described_as_in_the_shell(
 
 
 def test_a_plan_and_the_files_it_names_come_as_texts(server: Server, tmp_path: Path) -> None:
-    plan = (ROOT / "examples" / "plan.toml").read_text()
-    report = server.ask("account", plan="plan.toml", files={"plan.toml": plan}).json()
-    ledger = Plan.read(ROOT / "examples" / "plan.toml").ledger()
+    files = {"plan.toml": SHORT_PLAN}
+    report = server.ask("account", plan="plan.toml", files=files).json()
+    (tmp_path / "plan.toml").write_text(SHORT_PLAN)
+    ledger = Plan.read(tmp_path / "plan.toml").ledger()
     assert [entry["upper"] for entry in report["entries"]] == [
         e.running.upper for e in ledger.entries
     ]
     assert report["verdict"] == ledger.verdict
     assert report["inputs"] == [{"name": name, "sha256": digest} for name, digest in ledger.inputs]
-    page = server.ask("account", plan="plan.toml", files={"plan.toml": plan}, format="html").text
+    page = server.ask("account", plan="plan.toml", files=files, format="html").text
     assert page.startswith("<!DOCTYPE html>")
-    assert server.client.get("/plan.toml").text == plan  # the example of the page
+    assert server.client.get("/plan.toml").text == PLAN.read_text()  # the example of the page
     assert "Data protection officer" in page  # as the plan says
     plan = (
         "target = { epsilon = 9.0, delta = 0.1 }\n[[rounds]]\nrandomizer = 'matrix'\n"

@@ -25,7 +25,7 @@ FIGURES = ("fig1", "fig2", "fig3", "fig4", "truncation", "supplement", "claims")
     required=True,
     help="Folder for the pictures (PNG, PDF) and the data (JSON, CSV).",
 )
-@click.option("--quick", is_flag=True, help="Coarser grids and fewer samples: under a minute.")
+@click.option("--quick", is_flag=True, help="Coarser grids, wider brackets: under a minute.")
 @click.option(
     "--grid-points",
     type=Number(whole=True),

@@ -52,7 +52,7 @@ def compare(
     curves, rows = [], []
     for k, (value, low, high) in paper_bracket(pair, grid, rounds, epsilons).items():
         curves.append(settings.curve(paper_method, epsilons, value, f"n_c = {k}", low, high))
-        mine = ours.clones(users, eps0, analysis, k).delta_bounds(epsilons)
+        mine = ours.clones(users, eps0, analysis, k).delta_bounds(epsilons, rtol=settings.width)
         curves.append(settings.curve(our_method, epsilons, mine.upper, f"n_c = {k}", *mine))
         columns: dict[str, Any] = {"epsilon": epsilons, "paper": value}
         columns |= {"paper_low": low, "paper_high": high}

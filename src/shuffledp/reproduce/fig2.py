@@ -78,7 +78,8 @@ def _compare(
         composed = ((n, _pld(method, n, grid).compose(k)) for n, k in cases)
         add(method, [c.epsilon(1 / n, c.periodisation + c.rounding) for n, c in composed])
     for method, analysis in CERTIFIED.items():
-        each = [ours.clones(n, EPS0, analysis, k, RATE).epsilon_bounds(1 / n) for n, k in cases]
+        rounds_of = ((ours.clones(n, EPS0, analysis, k, RATE), 1 / n) for n, k in cases)
+        each = [one.epsilon_bounds(delta, rtol=settings.width) for one, delta in rounds_of]
         add(method, [bounds.upper for bounds in each])
         columns[f"{method}, lower"] = [bounds.lower for bounds in each]
     return curves, table(columns)

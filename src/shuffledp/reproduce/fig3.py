@@ -41,7 +41,9 @@ def run(settings: Settings) -> Result:
                 method = f"{adversary} as printed, {word} counts"
                 curves.append(settings.curve(method, epsilons, printed))
                 columns[f"printed_{word}"] = printed
-            true = ours.response(USERS, K, GAMMA, analysis, rounds).delta_bounds(epsilons)
+            true = ours.response(USERS, K, GAMMA, analysis, rounds).delta_bounds(
+                epsilons, rtol=settings.width
+            )
             method = f"{adversary}, true divergence (ours)"
             curves.append(settings.curve(method, epsilons, true.upper, "", *true))
             columns |= {"true_lower": true.lower, "true_upper": true.upper}

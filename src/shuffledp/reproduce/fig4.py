@@ -59,7 +59,7 @@ def _small(users: int, epsilons: Array, settings: Settings) -> tuple[list[Curve]
     label = f"n = {users}"
     curves = [settings.curve(CUBE_METHOD, epsilons, estimate.mean, label, low, high + beyond)]
     some = epsilons[:: 3 if settings.quick else 1]
-    exact = ours.attained(Gaussian(SIGMA), users, some, _width(settings))
+    exact = ours.attained(Gaussian(SIGMA), users, some, settings.width)
     curves.append(settings.curve(EXACT_METHOD, some, exact, label))
     plain = gaussian_shuffle.one_dimensional(users, SIGMA, epsilons)
     curves.append(settings.curve(PLAIN_METHOD, epsilons, plain, label))
@@ -84,11 +84,6 @@ def _small(users: int, epsilons: Array, settings: Settings) -> tuple[list[Curve]
     return curves, row
 
 
-def _width(settings: Settings) -> float:
-    """Relative width in epsilon that the certified values may have."""
-    return 1e-2 if settings.quick else 1e-3
-
-
 def _many(settings: Settings) -> list[Curve]:
     """What the paper calls out of reach."""
     curves = []
@@ -98,6 +93,6 @@ def _many(settings: Settings) -> list[Curve]:
         label = f"10^{digits}"
         plain = gaussian_shuffle.one_dimensional(users, SIGMA, x)
         curves.append(settings.curve(PLAIN_METHOD, x, plain, label))
-        exact = ours.attained(Gaussian(SIGMA), users, x, _width(settings))
+        exact = ours.attained(Gaussian(SIGMA), users, x, settings.width)
         curves.append(settings.curve(EXACT_METHOD, x, exact, label))
     return curves

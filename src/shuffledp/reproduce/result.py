@@ -14,6 +14,7 @@ from .._support import validate
 from .._support.files import replacing, write_text_atomically
 from .._support.text import json_text
 from ..errors import InvalidParameter
+from ..guarantee import DEFAULT_RTOL
 from ..tools import style
 from ..tools.style import Curve, Look, Panel, Points
 
@@ -79,6 +80,11 @@ class Settings:
     def draws(self) -> int:
         """Samples of the Monte Carlo integration: 5 10^7 as in the paper."""
         return self.samples or (2 * 10**5 if self.quick else 5 * 10**7)
+
+    @property
+    def width(self) -> float:
+        """Relative width in epsilon that certified values may have."""
+        return 1e-2 if self.quick else DEFAULT_RTOL
 
     def curve(
         self,

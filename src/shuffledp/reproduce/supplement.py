@@ -77,7 +77,9 @@ def _against_strong(rounds: int, grid: LossGrid, settings: Settings) -> Panel:
     printed = composed.tail(epsilons) + composed.periodisation + composed.rounding
     curves = [settings.curve("A_s as printed, joint counts", epsilons, printed)]
     for method, analysis in BESIDE.items():
-        bounds = ours.response(K_USERS, K, GAMMA, analysis, rounds).delta_bounds(epsilons)
+        bounds = ours.response(K_USERS, K, GAMMA, analysis, rounds).delta_bounds(
+            epsilons, rtol=settings.width
+        )
         curves.append(settings.curve(method, epsilons, bounds.upper, "", *bounds))
     title = f"{K}-RR, n = {K_USERS:,}, n_c = {rounds}"
     return Panel(title, "epsilon", "delta", curves, ylim=(1e-14, 1.0))
