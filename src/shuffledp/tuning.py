@@ -63,12 +63,9 @@ BLOCK_NODES = 16
 
 #: Points of a period at most: 16 transforms of this size take 0.1 s; more points narrow the bounds.
 MOST_POINTS = 1 << 17
-#: Masses at the end of a lattice of losses are damped by e^-DAMPING: a larger value suppresses
-#: aliases, a smaller one amplifies rounding errors less.
-DAMPING = 9.0
-#: Ratio of the largest to the smallest score on one lattice: a larger one needs longer lattices, a
-#: smaller one more of them.
-SCORE_RATIO = 16.0
+#: Ratio of the largest to the smallest positive score on one lattice: a larger one widens the
+#: bounds, a smaller one needs more lattices (16 takes twice the time of 64).
+SCORE_RATIO = 64.0
 
 # Big scores (big_scores.py)
 

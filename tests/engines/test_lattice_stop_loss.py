@@ -52,6 +52,30 @@ def test_random_laws_on_coarse_lattices(
     assert truth * (1 - 1e-13) <= upper
 
 
+@pytest.mark.parametrize("points", [8, 1 << 12])
+@pytest.mark.parametrize(("law", "users", "threshold"), covering(LAWS, [1, 2, 7], THRESHOLDS))
+def test_one_more_user_with_a_law_of_their_own(
+    law: Law, users: int, threshold: Fraction, points: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores of either sign, between the multiples, with chances that differ a thousandfold."""
+    monkeypatch.setattr(tuning, "MOST_POINTS", points)
+    draw = random.Random(f"last {law} {users}")
+    weights = [Fraction(1, 2 ** draw.randrange(0, 30)) for _ in law[0]]
+    last = [weight / sum(weights) for weight in weights]
+    truth = sum(
+        chance * stop_loss_by_counting(law, users, threshold - score)
+        for score, chance in zip(law[0], last, strict=True)
+    )
+    chances = np.array([[float(chance) for chance in last]])
+    sums = ScoreSums(*columns(law, threshold), users, last=chances)
+    for width in (0.1, 1e-3, 1e-5):
+        lower, upper, fall_low, fall_high = (float(x[0]) for x in lattice_stop_loss(sums, width))
+        assert lower <= float(truth) * (1 + 1e-13)
+        assert float(truth) * (1 - 1e-13) <= upper
+        assert (fall_low, fall_high) == (0.0, math.inf if lower > 0 else 0.0)
+    assert points == 8 or upper - lower < 0.001 * truth + 1e-3
+
+
 @pytest.mark.parametrize("users", [10, 1000])
 def test_many_scores_against_fourier(users: int) -> None:
     """A smooth law of 300 scores: both engines enclose the same number, closely."""

@@ -1,10 +1,8 @@
-"""Powers of laws by fast Fourier transforms, and how much these err; running sums; a rule for
-integrals."""
+"""Powers, sizes and errors of fast Fourier transforms; running sums; a rule for integrals."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
@@ -56,41 +54,6 @@ def power(base: Product, count: int) -> Product:
         if bit == "1":
             result = result * base
     return result
-
-
-@dataclass(frozen=True, eq=False)
-class DampedSpectrum:
-    """The spectrum of a law on 0, 1, ..., N - 1, one for each row, as what it differs by from 1.
-
-    The masses are multiplied by a factor that falls with the place, d^j, and padded with zeros to
-    the period 2N. A power of the spectrum is that of the law of a sum, damped, to which sums of 2N
-    and more add their mass times d^(2N).
-    """
-
-    change: Complex  # [rows, frequencies]
-    elsewhere: Array  # the probability of not being at 0, for each row
-
-    @classmethod
-    def of(cls, masses: Array, damping: Array) -> DampedSpectrum:
-        at_zero = masses[:, :1]
-        damped = masses * damping
-        damped[:, 0] = 0.0
-        change = np.fft.rfft(damped, 2 * masses.shape[1]) + (at_zero - 1)
-        return cls(change, 1 - at_zero[:, 0] + UNIT)
-
-    def power(self, count: int) -> Complex:
-        """The spectrum of a sum of so many.
-
-        By logarithms, so that its error goes with the number of those that are not at 0.
-        """
-        if count < 2:
-            return np.asarray(1 + count * self.change)
-        real, imaginary = self.change.real, self.change.imag
-        square = np.maximum(2 * real + real**2 + imaginary**2, -1.0)
-        half = np.tan(count / 2 * np.arctan2(imaginary, 1 + real))
-        turn = (1 + 1j * half) ** 2 / (1 + half**2)
-        found: Complex = np.exp(count / 2 * np.log1p(square)) * turn
-        return found
 
 
 def decays(rate: Array, number: int) -> Array:

@@ -10,7 +10,8 @@ the callers: the scores of few users here, and privacy losses over rounds in `co
 Split between the two neighbouring multiples, with the mean kept, they give an upper bound (Jensen).
 Rounded to the nearest multiple, with the sum L, they give a lower bound: E[(S)_+] >= E[S; L > 0],
 where the rounding differences enter linearly. The two bounds differ by about n h^2/8 times the
-density of S at 0. The lattice starts at the most common score, which is not moved.
+density of S at 0. The lattice starts at the most common score, which is not moved; nor is that of
+one more user who has a law of their own.
 
 Theory: docs/theory/tilted-lattice.md.
 """
@@ -23,7 +24,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import tuning
 from .._support.numeric import UNIT, Array, Side
@@ -162,16 +162,13 @@ class _ShiftedScores(NamedTuple):
     threshold: Array
 
 
-class _Gain(NamedTuple):
-    """A function of the sum at successive multiples of the step, with its total and its norm."""
+class _Means(NamedTuple):
+    """The means of (s)_+ and of the indicator of s > 0, and bounds on the errors of both."""
 
-    values: Array
-    total: Array
-    norm: Array
-
-    @classmethod
-    def of(cls, values: Array) -> _Gain:
-        return cls(values, values.sum(axis=1), np.sqrt(np.einsum("ij,ij->i", values, values)))
+    value: Array
+    chance: Array
+    value_error: Array
+    chance_error: Array
 
 
 @dataclass(frozen=True)
@@ -195,9 +192,32 @@ class _ScoreLattice:
     @cached_property
     def top(self) -> Array:
         """About the largest exponent of a tilted mass; exponents are relative to it."""
-        largest = np.maximum(self.law.sums.scores.max(axis=1), 0.0) - self.law.sums.common[0]
-        top: Array = self.law.theta * largest
+        scores = np.where(self.law.sums.probabilities > 0, self.law.sums.scores, 0.0)
+        top: Array = self.law.theta * (
+            np.maximum(scores.max(axis=1), 0.0) - self.law.sums.common[0]
+        )
         return top
+
+    @cached_property
+    def last_top(self) -> Array:
+        """The largest exponent of the one more user's scores, 0 if there is none."""
+        if self.law.last is None:
+            return np.zeros(len(self.step))
+        scores = np.where(self.law.last > 0, self.law.sums.scores, -np.inf)
+        top: Array = self.law.theta * scores.max(axis=1)
+        return top
+
+    def last_scores(self, side: Side) -> tuple[Array, Array]:
+        """Return the one more user's scores, moved to the given side, and their tilted masses.
+
+        If there is none, that is a score of 0.
+        """
+        sums, rows = self.law.sums, len(self.step)
+        if sums.last is None:
+            return np.zeros((rows, 1)), np.ones((rows, 1))
+        scores = sums.scores + side * ROUNDING * sums.magnitudes
+        exponent = self.law.theta[:, None] * scores - self.last_top[:, None]
+        return scores, sums.last * np.exp(np.where(sums.last > 0, exponent, 0.0))
 
     def shifted_scores(self, side: Side) -> _ShiftedScores:
         """Return the scores less the common one, moved to the given side by their errors.
@@ -222,78 +242,63 @@ class _ScoreLattice:
         )
 
     def masses(self, place: Array, weights: Array) -> Array:
-        """Return tilted weights at the multiples `place`, added up per point: [rows, points]."""
+        """Return tilted weights at multiples of the step, added up per point: [rows, points]."""
         rows = np.arange(len(self.step))[:, None]
-        index = self.index(place) + self.points * rows
-        total = np.bincount(
-            index.ravel(), self.tilted(place, weights).ravel(), rows.size * self.points
-        )
+        index = (place % self.points).astype(np.intp) + self.points * rows
+        exponent = (self.law.theta * self.step)[:, None] * place - self.top[:, None]
+        heavy = weights * np.exp(exponent)
+        total = np.bincount(index.ravel(), heavy.ravel(), rows.size * self.points)
         return total.astype(float).reshape(len(rows), self.points)
 
-    def tilted(self, place: Array, weights: Array) -> Array:
-        """Return weights at the multiples `place` under the tilt."""
-        exponent = (self.law.theta * self.step)[:, None] * place - self.top[:, None]
-        heavy: Array = weights * np.exp(exponent)
-        return heavy
-
-    def index(self, place: Array) -> NDArray[np.intp]:
-        """Return the point of the period at which a multiple of the step is."""
-        return (place % self.points).astype(np.intp)
-
-    def first(self, threshold: Array) -> Array:
-        """Return the first multiple of the step above the threshold."""
-        return np.floor(threshold / self.step) + 1
-
-    def gains(self, threshold: Array) -> tuple[_Gain, _Gain]:
-        """Return (s)_+ and the indicator of s > 0, with the tilt undone, summed over all copies.
-
-        s is a multiple of the step less the threshold, from the first one above 0 on.
-        """
-        start = np.maximum(self.first(threshold) * self.step - threshold, 0.0)
-        above = start[:, None] + self.step[:, None] * np.arange(self.points)
-        left = decays(self.law.theta * self.step, self.points)
-        once = left * (np.exp(-self.law.theta * start) / (1 - self.decay))[:, None]
-        copied = self.period * self.decay / (1 - self.decay)
-        return _Gain.of(once * (above + copied[:, None])), _Gain.of(once)
-
-    def gained(self, total: TiltedMasses, threshold: Array, place: Array) -> tuple[Array, Array]:
-        """Return the means of the two `gains` if one more score at a given multiple is added.
+    def means(self, total: TiltedMasses, threshold: Array, side: Side) -> _Means:
+        """Return means for s = sum + last score - threshold, in units of the scale.
 
         Parameters
         ----------
         total : TiltedMasses
-            The law of the sum of all other scores.
+            The law of the sum.
         threshold : Array
             The threshold of each row.
-        place : Array
-            Multiples at which the last score may be, [rows, values].
-
-        Returns
-        -------
-        tuple of Array
-            The means of (s)_+ and of the indicator, [rows, values].
+        side : Side
+            The side to which the last score is moved.
 
         Notes
         -----
-        With x the masses of the sum from the first multiple above the threshold on, rho =
-        e^(-theta h) and C(j) the mean for a last score at j, C(j+1) = rho C(j) + a (1 - rho^N)
-        x(N-1-j). All terms are positive, so that running sums err relatively.
+        The tilt is undone by e^(-theta s), and all copies are added up. With x the masses of the
+        sum and rho = e^(-theta h), count(m) is the sum of rho^i x(m + i) over i >= 0 and rise(m)
+        that of i rho^i x(m + i), so that count(m) = x(m) + rho count(m + 1) and rise(m) =
+        rho (rise(m + 1) + count(m + 1)). All terms are positive: running sums err relatively.
         """
-        gain, seen = self.gains(threshold)
-        start = np.maximum(self.first(threshold) * self.step - threshold, 0.0)
-        fall, reversed_masses = self.law.theta * self.step, total.masses[:, ::-1]
-        entering = np.exp(-self.law.theta * start)[:, None] * reversed_masses
-        chance = discounted_sums(np.einsum("ij,ij->i", total.masses, seen.values), entering, fall)
-        growing = (np.exp(-fall) * self.step)[:, None] * chance + start[:, None] * entering
-        value = discounted_sums(np.einsum("ij,ij->i", total.masses, gain.values), growing, fall)
-        index = self.index(place - self.first(threshold)[:, None])
-        return np.take_along_axis(value, index, 1), np.take_along_axis(chance, index, 1)
+        rate, masses = self.law.theta * self.step, total.masses
+        each = decays(rate, self.points) / (1 - self.decay)[:, None]
+        places = np.arange(self.points) + (self.points * self.decay / (1 - self.decay))[:, None]
+        count = discounted_sums(np.einsum("ij,ij->i", masses, each), masses[:, ::-1], rate)
+        start = np.einsum("ij,ij->i", masses, each * places)
+        rise = discounted_sums(start, np.exp(-rate)[:, None] * count, rate)
+        scores, chances = self.last_scores(side)
+        distance = (scores - threshold[:, None]) / self.step[:, None]
+        first = np.floor(-distance) + 1  # the first multiple of the step at which s > 0
+        index, above = (-first % self.points).astype(np.intp), np.clip(first + distance, 0.0, 1.0)
+        untilted = chances * np.exp(-rate[:, None] * above)
+        chance = untilted * np.take_along_axis(count, index, 1)
+        value = above * chance + untilted * np.take_along_axis(rise, index, 1)
+        value_error, chance_error = (
+            chances.sum(axis=1)
+            * total.error_of_sum(x.sum(axis=1), np.sqrt(np.einsum("ij,ij->i", x, x)))
+            for x in (each * (places + 1), each)
+        )
+        return _Means(
+            self.step * value.sum(axis=1),
+            chance.sum(axis=1),
+            self.step * value_error,
+            chance_error,
+        )
 
     def scale(self, norm: Array, threshold: Array) -> tuple[Array, Array]:
         """Return lower and upper bounds on E e^(theta S) for masses with this norm."""
         n, theta = float(self.law.sums.users), self.law.theta
-        parts = n * np.log(norm), n * self.top, theta * threshold
-        exponent = parts[0] + parts[1] - parts[2]
+        parts = n * np.log(norm), n * self.top, self.last_top, -theta * threshold
+        exponent = sum(parts)
         error = 16 * UNIT * (sum(np.abs(part) for part in parts) + 8)
         return np.exp(exponent - error), np.exp(exponent + error)
 
@@ -303,38 +308,40 @@ def _lower(lattice: _ScoreLattice, aliases: Aliases) -> tuple[Array, Array, Arra
     law, step, period = lattice.law, lattice.step, lattice.period
     sums, n = law.sums, float(law.sums.users)
     values, masses, threshold = lattice.shifted_scores(Side.LOWER)
-    place = np.rint(values / step[:, None])
+    relative = values / step[:, None]
+    place = np.rint(relative)
     nearest = lattice.masses(place, masses)
     norm = nearest.sum(axis=1)
-    others, growth = convolve([(nearest / norm[:, None], sums.users - 1)]), _growth(lattice)
-    gain, seen = lattice.gains(threshold)
-    noises = [others.error_of_sum(part.total, part.norm) for part in (gain, seen)]
-    last = lattice.tilted(place, masses) / norm[:, None]
-    gained, counted = lattice.gained(others, threshold, place)
+    one = nearest / norm[:, None]
 
-    def mean(what: Array) -> Array:
-        """Return the mean over the last user's scores."""
-        found: Array = np.einsum("ij,ij->i", last, what)
-        return found
+    def with_weights(weights: Array) -> _Means:
+        """Return the means over the sums, each weighted by one of its scores."""
+        weighted = lattice.masses(place, masses * weights) / norm[:, None]
+        others = [(one, sums.users - 1)] if sums.users > 1 else []
+        return lattice.means(convolve([(weighted, 1), *others]), threshold, Side.LOWER)
 
-    moved, falls = _HALF * step, np.column_stack([sums.all_falls, np.zeros(len(step))])
-    value, chance = mean(gained), mean(counted)
-    rest, fall = mean((values - step[:, None] * place) * counted), mean(falls * counted)
+    total = lattice.means(convolve([(one, sums.users)]), threshold, Side.LOWER)
+    # by how much one score was moved, in steps, from -1/2 on
+    moved = with_weights(np.clip(relative - place + 0.5, 0.0, 1.0))
+    rest = n * step * (moved.chance - total.chance / 2)
     low, high = lattice.scale(norm, threshold)
-    noise = noises[0] + n * moved * noises[1]
-    noise += growth * (value + noises[0] + n * moved * (chance + noises[1]))
-    copies, most = (
-        aliases.with_shifted_scores(moved),
-        (value + noises[0]) * (1 + growth) * high,
-    )
-    lower = (value + n * rest) * low - noise * high
-    lower -= copies.of_value(period, most) + moved * copies.of_others(period)
-    mean_fall = n * fall + sums.threshold_rise * chance
-    noise = (n * falls.max(axis=1) + sums.threshold_rise) * noises[1] * (
-        1 + growth
-    ) + growth * mean_fall
-    fall_low = mean_fall * low - noise * high - copies.of_fall(period)
-    return lower, fall_low, (mean_fall + noise) * high
+    growth, noise = _growth(lattice), n * step * (moved.chance_error + total.chance_error / 2)
+    noise += total.value_error
+    noise += growth * (total.value + n * step * (moved.chance + total.chance / 2) + noise)
+    copies = aliases.with_shifted_scores(_HALF * step)
+    most = (total.value + total.value_error) * (1 + growth) * high
+    lower = (total.value + rest) * low - noise * high
+    lower -= copies.of_value(period, most) + _HALF * step * copies.of_others(period)
+    if sums.falls is None or sums.last is not None:
+        return lower, np.zeros(len(lower)), np.full(len(lower), np.inf)
+    falls = np.column_stack([sums.falls, np.zeros(len(step))])
+    largest = np.maximum(falls.max(axis=1), 1e-300)
+    fallen, rise = with_weights(falls / largest[:, None]), sums.threshold_rise
+    fall = n * largest * fallen.chance + rise * total.chance
+    error = n * largest * fallen.chance_error + rise * total.chance_error
+    error = error * (1 + growth) + growth * fall
+    fall_low = fall * low - error * high - copies.of_fall(period)
+    return lower, fall_low, (fall + error) * high
 
 
 def _upper(lattice: _ScoreLattice) -> Array:
@@ -346,18 +353,9 @@ def _upper(lattice: _ScoreLattice) -> Array:
     both = np.concatenate([below, below + 1], axis=1)
     one = lattice.masses(both, np.concatenate([masses * (1 - part), masses * part], axis=1))
     norm = one.sum(axis=1)
-    total, gain = (
-        convolve([(one / norm[:, None], lattice.law.sums.users)]),
-        lattice.gains(threshold)[0],
-    )
-    # the gains begin at the first multiple above the threshold
-    first = lattice.index(lattice.first(threshold)[:, None])
-    rolled = np.take_along_axis(
-        total.masses, (first + np.arange(lattice.points)) % lattice.points, 1
-    )
-    value = np.einsum("ij,ij->i", rolled, gain.values)
-    noise = total.error_of_sum(gain.total, gain.norm)
-    upper: Array = (value + noise) * lattice.scale(norm, threshold)[1]
+    law = convolve([(one / norm[:, None], lattice.law.sums.users)])
+    total = lattice.means(law, threshold, Side.UPPER)
+    upper: Array = (total.value + total.value_error) * lattice.scale(norm, threshold)[1]
     return upper * (1 + _growth(lattice))
 
 
@@ -370,5 +368,5 @@ def _growth(lattice: _ScoreLattice) -> Array:
     sums, theta = lattice.law.sums, lattice.law.theta
     each = UNIT * (64 + 8 * theta + sums.scores.shape[1]) + 2 * sums.error
     gained = UNIT * (64 + 8 * theta * lattice.period + 8 * lattice.points)  # the gains, summed up
-    growth = (sums.users * each + gained) * 1.1
+    growth = ((sums.users + 1) * each + gained) * 1.1
     return np.where(growth < _MOST_GROWTH, growth, np.inf)

@@ -198,10 +198,16 @@ class TiltedLaw:
 def _saddle_point(sums: ScoreSums) -> Array:
     """Return theta > 0 near the minimum of n K(theta) - 2 log theta, row by row."""
     scores, probabilities, n = sums.scores, sums.probabilities, float(sums.users)
+    together = max(tuning.AT_ONCE // scores.shape[1], 1)  # arrays stay in the cache
+    if len(scores) > together:
+        parts = np.split(np.arange(len(scores)), range(together, len(scores), together))
+        return np.concatenate([_saddle_point(sums.rows(part)) for part in parts])
     largest = np.maximum(scores.max(axis=1), 1e-300)
-    rms = np.sqrt(np.sum(probabilities * scores**2, axis=1))
-    drift = np.maximum(np.sum(probabilities * scores, axis=1), 1e-300)
-    low = np.log(np.minimum(1e-3 / (rms * math.sqrt(n)), 0.1 / (n * drift)))
+    squares, drift = (n * np.sum(probabilities * x, axis=1) for x in (scores**2, scores))
+    if sums.last is not None:
+        squares += np.sum(sums.last * scores**2, axis=1)
+        drift += np.sum(sums.last * scores, axis=1)
+    low = np.log(np.minimum(1e-3 / np.sqrt(squares), 0.1 / np.maximum(drift, 1e-300)))
     high = np.log(600 / largest)
     low = np.minimum(low, high - 1)
     # the interval shrinks by 2^12 in total; with few numbers, 63 places cost little more than one
@@ -229,13 +235,15 @@ class Aliases:
 
     def __init__(self, law: TiltedLaw) -> None:
         self._law, self._shift = law, np.zeros(len(law.theta))
-        self._tilts, self._log_mgf = _log_mgf_beyond(law)  # [tilts, rows]
-        self._log_mgf -= self._tilts * law.sums.threshold * (1 - 32 * UNIT)
+        self._tilts, self._log_of_users, log_of_last = _log_mgf_beyond(law)  # [tilts, rows]
+        threshold = self._tilts * law.sums.threshold * (1 - 32 * UNIT)
+        self._log_mgf = self._log_of_users + log_of_last - threshold
 
     def rows(self, index: NDArray[np.intp]) -> Aliases:
         part = copy(self)
         part._law, part._shift = self._law.rows(index), self._shift[index]
         part._tilts, part._log_mgf = self._tilts[:, index], self._log_mgf[:, index]
+        part._log_of_users = self._log_of_users[:, index]
         return part
 
     def with_shifted_scores(self, most: Array) -> Aliases:
@@ -251,8 +259,7 @@ class Aliases:
         sums = self._law.sums
         common, size, likely = sums.common
         likely = likely - sums.error - UNIT * (24 + sums.scores.shape[1])
-        each = (self._log_mgf + self._tilts * sums.threshold) / sums.users
-        each -= self._tilts * (common - ROUNDING * size)
+        each = self._log_of_users / sums.users - self._tilts * (common - ROUNDING * size)
         share: Array = 1 - np.maximum(likely, 0.0) * np.exp(-each) * (1 - 1e-9)
         return np.clip(share, UNIT, 1.0)
 
@@ -312,12 +319,15 @@ class Aliases:
         return below
 
 
-def _log_mgf_beyond(law: TiltedLaw) -> tuple[Array, Array]:
-    """Return tilts t > theta and upper bounds on log E e^(t (S + threshold + Z)): [tilts, rows]."""
+def _log_mgf_beyond(law: TiltedLaw) -> tuple[Array, Array, Array]:
+    """Return tilts t > theta and upper bounds on log E e^(t X), all [tilts, rows].
+
+    X is the sum of all users' scores and the noise, and then the score of the one more user.
+    """
     scores, probabilities, n = law.sums.scores, law.sums.probabilities, float(law.sums.users)
     factors = 1 + _STEPS_BEYOND
     tilts = np.outer(factors, law.theta)
-    values = np.empty(tilts.shape)
+    values, last = np.zeros((2, *tilts.shape))
     together = min(max((1 << 12) // scores.size, 1), len(factors))  # arrays stay in the cache
     for i in range(0, len(factors), together):
         rows, factor = slice(i, i + together), factors[i : i + together, None]
@@ -327,8 +337,8 @@ def _log_mgf_beyond(law: TiltedLaw) -> tuple[Array, Array]:
         values[rows] = n * np.log1p(growth.sum(axis=2)) + (law.tau * tilts[rows]) ** 2 / 2
         values[rows] += n * change
         if law.sums.last is not None:
-            values[rows] += np.log(np.sum(law.sums.last * np.exp(exponent), axis=2))
-            values[rows] += 2 * factor * law.relative
+            last[rows] = np.log(np.sum(law.sums.last * np.exp(exponent), axis=2))
+            last[rows] += 2 * factor * law.relative
         unknown = (exponent >= 700.0).any(axis=2) | ~(change < _MOST_CHANGE)
         values[rows][unknown] = np.inf
-    return tilts, values
+    return tilts, values, last
