@@ -56,7 +56,8 @@ class Accountant(Guarantee):
         round_ : Mechanism
             A round, or a mechanism such as `ApproximateDP`.
         rounds : int
-            Number of rounds, 1 to 1e7; so many in all, each message of a user counted as one.
+            Number of rounds, 1 to 1e7. Over all calls, rounds times messages per user add up to
+            at most 1e7.
 
         Returns
         -------
@@ -180,8 +181,8 @@ class Accountant(Guarantee):
         return self._attained(one, lambda rounds, rtol: rounds.delta_bounds(epsilon, rtol), rtol)
 
     def _attained(self, one: float, ask: AskToWidth, rtol: float) -> float:
-        """No less than one round has, and than the composition of several choices of datasets,
-        which are compared roughly."""
+        """Return the larger of `one` round's value and that of the composition of all rounds, for
+        the choice of datasets that is the worst by a rough comparison."""
         choices = self._attained_choices
         if self.total_rounds <= 1 or not choices:
             return one

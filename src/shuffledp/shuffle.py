@@ -202,7 +202,7 @@ class Shuffle(RoundOfUsers):
         InvalidParameter, OutOfRange
             If an argument has no meaning or is outside the supported range.
         """
-        if self._apart:
+        if self._replaced_parts:
             return super().attained_delta(epsilon, rtol=rtol)
         epsilon, rtol = validate.epsilon(epsilon), validate.tolerance(rtol)
         return best_effort(
@@ -230,7 +230,7 @@ class Shuffle(RoundOfUsers):
         InvalidParameter, OutOfRange
             If an argument has no meaning or is outside the supported range.
         """
-        if self._apart:
+        if self._replaced_parts:
             return super().attained_epsilon(delta, rtol=rtol)
         delta, rtol = validate.delta(delta), validate.tolerance(rtol)
         if delta == 1:
@@ -273,21 +273,21 @@ class Shuffle(RoundOfUsers):
         return self.messages * max(1, round(self._sender_count.mean))
 
     @property
-    def _apart(self) -> Sequence[Parts]:
-        """Of rounds of all users that are several parts: those of actual datasets."""
+    def _replaced_parts(self) -> Sequence[Parts]:
+        """Parts of actual datasets if `attained_parts` knows the law; else empty."""
         return profiles.parts.attained_parts(
             self.randomizer.attained_law(), self.honest, self.neighbours
         )
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
-        if self._apart:
+        if self._replaced_parts:
             # Of samples nothing is known. All values of a user change to others, which exist if
             # there are enough values, with one more for the other users.
             values = getattr(self.randomizer, "k", None)
             exist = self.messages == 1 or values is None or values > 2 * self.messages
             times = self.messages if self.sample_rate == 1 and exist else 0
-            return [[(part, times * n) for part, n in parts] for parts in self._apart]
+            return [[(part, times * n) for part, n in parts] for parts in self._replaced_parts]
         law, found = self.randomizer.attained_law(), []
         largest = min(self._attained_by(law).max_loss, _LARGE)
         for epsilon in (_SMALL * largest, largest / 2):

@@ -38,6 +38,13 @@ class Counts:
         The randomizer of the messages, as `repr` shows it; `count` says it. Counts of two of
         them do not add up, and no other randomizer estimates from them. It is not compared.
 
+    Raises
+    ------
+    InvalidParameter
+        If the tally is not a list of whole numbers.
+    OutOfRange
+        If a number is outside the supported range.
+
     Examples
     --------
     >>> from shuffledp.clients import Counts

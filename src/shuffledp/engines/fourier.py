@@ -103,7 +103,8 @@ def _integral(sums: ScoreSums, unit: Array, width: float, known: Array) -> StopL
     Rows that would need more than MAX_NODES nodes get more noise instead.
     """
     law, cut = TiltedLaw.of(sums, width).with_affordable_noise(width, known)
-    law = law.with_noise(np.where(_ends_early(law, cut), 1 / 4, 1.0))  # costs no nodes there
+    # where the scores alone make the integrand decay, less noise needs no more nodes
+    law = law.with_noise(np.where(_ends_early(law, cut), 1 / 4, 1.0))
     most, aliases = max(tuning.MAX_NODES, 1), Aliases(law)
     too_many = _wanted_nodes(law, aliases.period(cut), cut) / most
     if (too_many > 1).any():
@@ -115,12 +116,12 @@ def _integral(sums: ScoreSums, unit: Array, width: float, known: Array) -> StopL
     rule = Quadrature(2 * math.pi / period, number.astype(np.intp))
     has_many_values = sums.scores.shape[1] > tuning.MANY_VALUES
     node_sums = _node_sums_of_many_values if has_many_values else _node_sums
-    smooth, bump, fall, error, fall_error = node_sums(law, rule, cut)
+    smooth, density, fall, error, fall_error = node_sums(law, rule, cut)
     beyond, fall_beyond = _beyond_last_node(law, rule)
     error, fall_error = error + beyond + _score_error(law), fall_error + fall_beyond
     high, low = np.exp(law.log_scale + law.log_error), np.exp(law.log_scale - law.log_error)
     upper = (smooth + error) * high
-    lower = (smooth - law.tau**2 * bump - error) * low - aliases.of_value(period, upper)
+    lower = (smooth - law.tau**2 * density - error) * low - aliases.of_value(period, upper)
     upper -= _noise_if_all_scores_are_zero(law)
     falls = np.zeros((2, len(unit)))
     if sums.falls is not None:
@@ -252,7 +253,7 @@ def _sums_at(
     users, threshold = float(law.sums.users), law.sums.threshold[:, None]
     theta, tau = law.theta[:, None], law.tau[:, None]
     t = step[:, None] * np.maximum(index, 0)
-    twice = np.where(index == 0, 1.0, 2.0) * (index >= 0) * step[:, None] / (2 * math.pi)
+    node_weights = np.where(index == 0, 1.0, 2.0) * (index >= 0) * step[:, None] / (2 * math.pi)
     change, change_error = at_nodes.change, at_nodes.change_error
     last, last_error = at_nodes.last, at_nodes.last_error
     real, imag = change.real, change.imag
@@ -260,38 +261,39 @@ def _sums_at(
     modulus, log_modulus = np.sqrt(1 + square), np.log1p(square) / 2
     angle, drift = np.arctan2(imag, 1 + real), tau**2 * theta * t
     phase = (users - 1) * angle - threshold * t + drift
-    others = np.exp((users - 1) * log_modulus - (tau * t) ** 2 / 2) * twice
-    less, sine = cosine_less_one_and_sine(phase)
-    base = others * (1 + less) + 1j * (others * sine)
-    terms, size_of_w = base * (1 + change) * last, theta**2 + t**2  # w = theta + it
+    others = np.exp((users - 1) * log_modulus - (tau * t) ** 2 / 2) * node_weights
+    cosine_less_one, sine = cosine_less_one_and_sine(phase)
+    base = others * (1 + cosine_less_one) + 1j * (others * sine)
+    terms, w_squared = base * (1 + change) * last, theta**2 + t**2  # w = theta + it
     # the relative error of logarithm and phase; then of the change itself
     exponent = users * (np.abs(angle) - log_modulus) + 2 * threshold * t + drift + 8
     exponent *= 16 * UNIT
     exponent += users * change_error / np.maximum(modulus**2 - change_error, 1e-300)
     # a node with a larger error counts as 0, and all that it could be is charged
     unresolved = ~((exponent < 0.5) & (change_error < 0.25))
-    grown = np.expm1(np.minimum(exponent, 0.5))
-    error = others * modulus * (np.abs(last) * grown + 2 * last_error)
+    growth = np.expm1(np.minimum(exponent, 0.5))
+    error = others * modulus * (np.abs(last) * growth + 2 * last_error)
     largest = np.zeros(t.shape)
     if unresolved.any():
         log_largest = np.log(np.fmin(modulus + change_error + 16 * UNIT, 1.0))
-        largest = 2 * twice * np.exp((users - 1) * log_largest - (tau * t) ** 2 / 2) * (1 + 1e-9)
+        largest = 2 * node_weights * np.exp((users - 1) * log_largest - (tau * t) ** 2 / 2)
+        largest *= 1 + 1e-9
         error, terms = np.where(unresolved, largest, error), np.where(unresolved, 0.0, terms)
     sums = np.zeros((5, len(step)))
     real, imag = terms.real.copy(), terms.imag.copy()
-    sums[0] = np.sum((real * (theta**2 - t**2) + imag * (2 * theta * t)) / size_of_w**2, axis=1)
+    sums[0] = np.sum((real * (theta**2 - t**2) + imag * (2 * theta * t)) / w_squared**2, axis=1)
     sums[1] = np.sum(real, axis=1)
-    sums[3] = np.sum(error * (1 / size_of_w + tau**2), axis=1)
+    sums[3] = np.sum(error * (1 / w_squared + tau**2), axis=1)
     if law.sums.falls is not None:
         falls = (law.sums.threshold_rise * (1 + change) + users * at_nodes.falling) * last
         falls = falls + (1 + change) * at_nodes.last_falling
         fall_error = users * at_nodes.falling_error + law.sums.threshold_rise * change_error
         fall_error += law.mean_fall_bound[:, None] * last_error + at_nodes.last_falling_error
         fall_error += law.mean_of_last(law.sums.all_falls)[:, None] * change_error
-        error = others * (np.abs(falls) * grown + 2 * fall_error)
+        error = others * (np.abs(falls) * growth + 2 * fall_error)
         error = np.where(unresolved, largest * law.mean_fall_bound[:, None], error)
         falls = falls * base
-        fall = (falls.real * theta + falls.imag * t) / size_of_w
+        fall = (falls.real * theta + falls.imag * t) / w_squared
         sums[2] = np.sum(np.where(unresolved, 0.0, fall), axis=1)
-        sums[4] = np.sum(error / np.sqrt(size_of_w), axis=1)
+        sums[4] = np.sum(error / np.sqrt(w_squared), axis=1)
     return sums

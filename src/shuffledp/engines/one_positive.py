@@ -22,8 +22,6 @@ from .problem import LEAST, ROUNDING, ScoreSums, StopLossBounds, without_falls
 from .tilted_lattice import lattice_stop_loss
 from .tilted_law import TiltedLaw
 
-_MOST_SIZES = 64  # scores that are smaller than all of these share the last lattice
-
 
 def one_positive_stop_loss(sums: ScoreSums, width: float) -> StopLossBounds:
     """Return certified bounds on E[(S)_+], without falls.
@@ -67,12 +65,13 @@ def _by_size(
 
     L is the sum of what n - 1 users lose, given that none of them has a positive score.
     """
+    most_sizes = 64  # scores that are smaller than all of these share the last lattice
     log_size = np.log(np.where(is_positive, sums.scores, 1.0))
     top = np.where(is_positive, log_size, -np.inf).max(axis=1, keepdims=True)
     size = np.floor((top - log_size) / np.log(max(tuning.SCORE_RATIO, 1.5)))
-    size = np.where(is_positive, np.minimum(size, _MOST_SIZES - 1), -1)
-    pairs = np.unique((np.arange(len(mass))[:, None] * _MOST_SIZES + size)[is_positive])
-    row, kind = np.divmod(pairs.astype(np.intp), _MOST_SIZES)
+    size = np.where(is_positive, np.minimum(size, most_sizes - 1), -1)
+    pairs = np.unique((np.arange(len(mass))[:, None] * most_sizes + size)[is_positive])
+    row, kind = np.divmod(pairs.astype(np.intp), most_sizes)
     is_last = size[row] == kind[:, None]
     scores, magnitudes = (np.where(is_last, x[row], 0.0) for x in (sums.scores, sums.magnitudes))
     largest = scores.max(axis=1, keepdims=True)

@@ -1,9 +1,10 @@
 """Sums of scores, E[(S)_+], and certified bounds on them: the interface of all engines.
 
-The delta of a round of n users at epsilon is E[(S)_+]/n. Every user draws a message from the
-blanket, the part of the message law that all users share, and S adds up the scores of these
-messages. A score says how much likelier a message is under one value in question than e^epsilon
-times under the other. The engines know nothing of this: they get scores and their probabilities.
+The delta of a round of n users at epsilon is at most E[(S)_+]/n. Every user draws a message from
+the blanket, the part of the message law that all users share, or has the score 0, and S adds up the
+scores of these messages. A score says how much likelier a message is under one value in question
+than e^epsilon times under the other. The engines know nothing of this: they get scores and their
+probabilities.
 
 Theory: docs/theory/engines.md.
 """

@@ -103,9 +103,9 @@ def convolve(parts: Sequence[tuple[Array, int]]) -> TiltedMasses:
         for masses, count in parts:
             factor = np.fft.rfft(masses)
             modulus = np.minimum(np.abs(factor) + rounding, 1 + rounding)
-            lesser = power(modulus, count - 1) if count > 1 else np.ones(modulus.shape)
-            growth = count * rounding * lesser
-            error = error * lesser * modulus + (np.abs(spectrum) + error) * growth
+            modulus_power = power(modulus, count - 1) if count > 1 else np.ones(modulus.shape)
+            growth = count * rounding * modulus_power
+            error = error * modulus_power * modulus + (np.abs(spectrum) + error) * growth
             spectrum = spectrum * power(factor, count)
         error = error + rounding * np.abs(spectrum)
         norm_error = np.sqrt(2 * np.einsum("ij,ij->i", error, error) / points)

@@ -311,10 +311,10 @@ class Aliases:
         # a user's own score may have been moved, besides those in the norm
         return means * MORE * np.exp(2 * self._tilts * self._shift)
 
-    def _below(self, period: Array, lowered: Array | float) -> Array:
-        """Return a bound on the copies with j <= -1, at the best tilt."""
+    def _below(self, period: Array, log_divisor: Array | float) -> Array:
+        """Return a bound on the copies with j <= -1 over e^log_divisor, at the best tilt."""
         rate = (self._tilts - self._law.theta) * period
-        exponent = np.minimum(self._log_mgf - rate - lowered, 700)
+        exponent = np.minimum(self._log_mgf - rate - log_divisor, 700)
         below: Array = (np.exp(exponent) / -np.expm1(-rate)).min(axis=0)
         return below
 

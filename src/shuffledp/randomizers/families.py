@@ -43,7 +43,7 @@ def helps_surely(randomizer: Randomizer) -> bool:
     return (
         isinstance(randomizer, MembershipRandomizer)
         and randomizer.binary_law() is None
-        and randomizer.everything < 1e-6 * base_mass_of(randomizer)
+        and randomizer.mass_containing_all < 1e-6 * base_mass_of(randomizer)
     )
 
 

@@ -75,7 +75,7 @@ class HadamardResponse(MembershipRandomizer):
         return [0, 1, 3] if self.k >= self.values_for_three else [0, 1]
 
     @property
-    def everything(self) -> float:
+    def mass_containing_all(self) -> float:
         return 2 / (math.exp(self.eps0) + 1) / self.columns  # column 0
 
     @cached_property

@@ -13,7 +13,7 @@ from .._support import validate
 from ..errors import InvalidParameter
 from .base import register
 from .exact import ExactMatrix, Fractions, of_sets, ratio
-from .membership import MembershipRandomizer, of_least_variance
+from .membership import MembershipRandomizer, best_neighbour
 from .parameter import Family, NeededEpsilon, Parameter
 
 if TYPE_CHECKING:
@@ -175,4 +175,4 @@ def _best_range(ratio: float) -> int:
     def chances(g: int) -> tuple[float, float]:
         return ratio / (ratio + g - 1), 1 / g
 
-    return of_least_variance(ratio + 1, 2, 10**12, chances)
+    return best_neighbour(ratio + 1, 2, 10**12, chances)

@@ -3,7 +3,8 @@
 k-ary randomized response, subset selection, unary encoding (symmetric RAPPOR), local hashing and
 Hadamard response are all of this kind, and all their analyses need is how much mass contains how
 many of two or three given values. With base(y) the probability of y for a value that y does not
-contain, R(x)(y) = base(y) E^[x in y], and the blanket is base, but E base on sets with all values.
+contain, R(x)(y) = base(y) E^[x in y]. The blanket is base(y), except that it is E base(y) for a set
+that contains every value.
 """
 
 from __future__ import annotations
@@ -21,18 +22,20 @@ from .analyses import BINARY, KNOWN_AND_PURE, Analysis
 from .base import Randomizer
 
 
-def of_least_variance(
-    near: float, least: int, most: int, chances: Callable[[int], tuple[float, float]]
+def best_neighbour(
+    target: float, least: int, most: int, chances: Callable[[int], tuple[float, float]]
 ) -> int:
-    """Of the whole numbers on both sides of `near`, that with the least variance of the estimated
-    count of a value that nobody has. `chances` says how likely messages hold the own value, and
-    another one."""
+    """Return the whole number beside `target` with the least variance of an estimated count.
+
+    That is the count of a value that no user holds. `chances` returns the probabilities that a
+    message contains the user's value and that it contains another one.
+    """
 
     def variance(number: int) -> float:
-        own, other = chances(number)
-        return other * (1 - other) / (own - other) ** 2
+        held, other = chances(number)
+        return other * (1 - other) / (held - other) ** 2
 
-    sides = (math.floor(min(near, most)), math.ceil(min(near, most)))
+    sides = (math.floor(min(target, most)), math.ceil(min(target, most)))
     return min((min(max(side, least), most) for side in sides), key=variance)
 
 
@@ -80,7 +83,7 @@ class MembershipRandomizer(Randomizer):
         return math.exp(self.eps0)
 
     @property
-    def everything(self) -> float:
+    def mass_containing_all(self) -> float:
         """Base mass of the outputs that contain every value."""
         return 0.0
 
@@ -101,9 +104,9 @@ class MembershipRandomizer(Randomizer):
         for inside in product((0, 1), repeat=2):
             base = self.base_mass(sum(inside), 2)
             if inside == (1, 1):
-                base = max(base - self.everything, 0.0)
+                base = max(base - self.mass_containing_all, 0.0)
             rows.append((ratio ** inside[0] * base, ratio ** inside[1] * base, base))
-        rows.append((ratio * self.everything,) * 3)
+        rows.append((ratio * self.mass_containing_all,) * 3)
         return laws.class_law.ClassLaws((self._law(rows),))
 
     def base_law(self) -> laws.class_law.ClassLaw:
@@ -145,7 +148,7 @@ class MembershipRandomizer(Randomizer):
 
     def _law(self, rows: Sequence[tuple[float, ...]]) -> laws.class_law.ClassLaw:
         telling = [row for row in rows if max(row) > min(row)]
-        # what all users send alike tells nothing: one class, as engines list ways to have classes
+        # classes with u = v = blanket have the same score; merged, since listing classes costs time
         alike = math.fsum(row[0] for row in rows if max(row) == min(row))
         u, v, blanket = zip(*telling, *([(alike,) * 3] if alike else []), strict=True)
         return laws.class_law.ClassLaw(u, v, blanket, known_loss=self.eps0)

@@ -75,7 +75,7 @@ class OptimizedUnaryEncoding(MembershipRandomizer):
         return chance / 2 / not_q
 
     @property
-    def everything(self) -> float:
+    def mass_containing_all(self) -> float:
         return self.base_mass(self.k, self.k)
 
     def sum_law(self) -> laws.binary_law.BitColumns:

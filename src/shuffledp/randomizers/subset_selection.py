@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from .._support import validate
 from .base import register
 from .exact import ExactMatrix, of_sets, ratio
-from .membership import MembershipRandomizer, of_least_variance
+from .membership import MembershipRandomizer, best_neighbour
 from .parameter import Family, NeededEpsilon, Parameter, Values
 
 if TYPE_CHECKING:
@@ -111,4 +111,4 @@ def _best_size(k: int, ratio: float) -> int:
         own = size * ratio / (size * ratio + k - size)
         return own, (size - own) / (k - 1)
 
-    return of_least_variance(k / (ratio + 1), 1, k - 1, chances)
+    return best_neighbour(k / (ratio + 1), 1, k - 1, chances)

@@ -189,7 +189,7 @@ class UnaryEncoding(MembershipRandomizer):
         return not_p / not_q * chance
 
     @property
-    def everything(self) -> float:
+    def mass_containing_all(self) -> float:
         return self.base_mass(self.k, self.k)
 
     def sum_law(self) -> laws.binary_law.BitColumns:
