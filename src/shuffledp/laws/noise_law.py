@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._support.numeric import Array, log_share
-from .class_law import ThreePointLaw
+from .class_law import ClassLaws, clone_pair
 
 
 @dataclass(frozen=True)
@@ -160,14 +160,13 @@ class UniformDummies:
     values: int
 
     @property
-    def law(self) -> ThreePointLaw:
+    def law(self) -> ClassLaws:
         """The law of the user's message and the dummies, as if all of them were sent by users.
 
         With n_a and n_b the numbers of the two values in question among `total` + 1 uniform
         messages, the divergence is values E[(n_a - alpha n_b)_+] / (total + 1).
         """
-        clone = 2 / self.values
-        return ThreePointLaw(math.inf, clone, 1 - clone)
+        return clone_pair(math.inf, 2 / self.values)
 
 
 @dataclass(frozen=True)
