@@ -22,6 +22,9 @@ from .class_law import ClassLaws, clone_pair
 class PoissonNoise:
     """A Poisson number of dummies of every value."""
 
+    #: The largest count.
+    most: ClassVar[float] = math.inf
+
     mean: float
 
     def of_users(self, users: int) -> PoissonNoise:
@@ -32,11 +35,6 @@ class PoissonNoise:
     def moments(self) -> tuple[float, float]:
         """The mean and the variance."""
         return self.mean, self.mean
-
-    @property
-    def most(self) -> float:
-        """The largest count."""
-        return math.inf
 
     def ratio(self, count: Array) -> Array:
         """Pr[count - 1] / Pr[count], within 8 units of rounding."""
@@ -96,6 +94,8 @@ class BinomialCounts:
 class NegativeBinomialNoise:
     """Pr[s] = C(s + shape - 1, s) theta^s (1 - theta)^shape, for any shape > 0."""
 
+    most: ClassVar[float] = math.inf
+
     shape: float
     theta: float
     rest: float  # 1 - theta: one of the two is exact, the other rounded
@@ -107,10 +107,6 @@ class NegativeBinomialNoise:
     def moments(self) -> tuple[float, float]:
         mean = self.shape * self.theta / self.rest
         return mean, mean / self.rest
-
-    @property
-    def most(self) -> float:
-        return math.inf
 
     def ratio(self, count: Array) -> Array:
         above = np.maximum(count + (self.shape - 1), 1e-300)  # 0 if shape is 1 and count is 0
