@@ -311,11 +311,9 @@ def sampler_between(
         for table, side in zip((below, above), BOTH, strict=True)
     )
 
-    def sample(epsilon: Array) -> Samples:
-        between = replace(low(epsilon), upper=high(epsilon).upper)
-        return profile.zeroed_beyond_max_loss(between, epsilon)
-
-    return sample
+    return profile.zeroed_beyond_max_loss(
+        lambda epsilon: replace(low(epsilon), upper=high(epsilon).upper)
+    )
 
 
 @dataclass(frozen=True)
