@@ -13,18 +13,18 @@ from covering import covering
 from shuffledp import Accountant, Gaussian, Shuffle
 from shuffledp._support.numeric import Array
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
-from shuffledp.laws.class_law import ThreePointLaw
+from shuffledp.laws.class_law import clone_pair, stronger_clones
 from shuffledp.profiles.base import Samples
 from shuffledp.profiles.class_profile import ClassSampler, LawTable
 
 
 def discretize(users: int, eps0: float, top: float, divisions: int) -> tuple[PLD, PLD]:
-    law = ThreePointLaw.stronger_clones(eps0)
+    law = stronger_clones(eps0)
     step = top / divisions
     index = np.arange(divisions + 1)
     epsilon = step * index.astype(float)
     epsilon[-1] = top
-    samples = ClassSampler(LawTable(law.classes.laws, users), 1e-9, depth=100.0)(epsilon)
+    samples = ClassSampler(LawTable(law.laws, users), 1e-9, depth=100.0)(epsilon)
     return upper_pld(step, Sampled(index, samples)), lower_pld(step, Sampled(index, samples))
 
 
@@ -92,9 +92,9 @@ def test_infinite_loss_of_the_strong_adversary_on_both_sides() -> None:
     """A profile that ends flat: polygons stay on their sides and keep the infinite mass."""
     gamma, users = Fraction(1, 2), 4
     atoms = oracles.atoms_of_pair(oracles.strong_pair(3, gamma, users))
-    law = ThreePointLaw(math.inf, 1 / 3, 2 / 3, 0.5)
+    law = clone_pair(math.inf, 1 / 3, 0.5)
     step, index = math.log(5) / 40, np.arange(41)
-    sampler = ClassSampler(LawTable(law.classes.laws, users), 1e-9, depth=100.0)
+    sampler = ClassSampler(LawTable(law.laws, users), 1e-9, depth=100.0)
     samples = sampler(step * index.astype(float))
     sampled = Sampled(index, samples, flat=True)
     upper, lower = upper_pld(step, sampled), lower_pld(step, sampled)

@@ -27,7 +27,7 @@ from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.one_positive import one_positive_stop_loss
 from shuffledp.engines.problem import ScoreSums, one_user_stop_loss
 from shuffledp.engines.rare_scores import rare_stop_loss
-from shuffledp.laws.class_law import ThreePointLaw
+from shuffledp.laws.class_law import clone_pair, clones, stronger_clones
 from shuffledp.profiles.class_profile import ClassSampler, LawTable
 
 UNIT = Fraction(1, 2**53)
@@ -277,15 +277,17 @@ def test_clone_laws(seed: int) -> None:
     epsilon = eps0 * draw.choice([0.0, draw.random(), 1 - 2.0**-53, 1 - 10 ** draw.uniform(-15, 0)])
     if seed % 5 == 0:
         clone = 2 * 10 ** draw.uniform(-30, -0.5)
-        law = ThreePointLaw(math.inf, clone, 1 - clone, draw.random())
+        weight = draw.random()
+        laws = clone_pair(math.inf, clone, weight).laws
         chance, big = Fraction(clone), None
     else:
-        law = draw.choice([ThreePointLaw.clones, ThreePointLaw.stronger_clones])(eps0)
+        law, weight = draw.choice([clones, stronger_clones]), 1.0
+        laws = law(eps0).laws
         big = fraction(mpmath.exp(mpmath.mpf(eps0)))
-        chance = 1 / big if law == ThreePointLaw.clones(eps0) else 2 / (big + 1)
-    users = min(round(10 ** draw.uniform(0, 12)), max(int(1 / min(law.clone, law.other)), 8))
+        chance = 1 / big if law is clones else 2 / (big + 1)
+    users = min(round(10 ** draw.uniform(0, 12)), max(int(1 / min(chance, 1 - chance)), 8))
     depth, width = draw.choice([50.0, 700.0]), draw.choice([1e-2, 1e-4, 1e-7])
-    sampler = ClassSampler(LawTable(law.classes.laws, users), width, depth=depth)
+    sampler = ClassSampler(LawTable(laws, users), width, depth=depth)
     samples = sampler(np.array([epsilon]))
     alpha = fraction(mpmath.exp(mpmath.mpf(epsilon)))
     if big is None:
@@ -294,5 +296,5 @@ def test_clone_laws(seed: int) -> None:
         scale = 2 / (chance * (big + 1))
         scores = [(big - alpha) * scale, (1 - alpha * big) * scale]
     lower, upper = stop_loss_of_sum(scores, [chance / 2] * 2, users, most=14)
-    assert samples.lower[0] <= upper * law.weight / users
-    assert lower * law.weight / users <= samples.upper[0]
+    assert samples.lower[0] <= upper * weight / users
+    assert lower * weight / users <= samples.upper[0]

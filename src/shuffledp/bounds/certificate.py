@@ -17,6 +17,9 @@ from ..errors import NotCertified, ShuffleDPError
 
 #: Lower and upper values of a decreasing function at some places, each of shape [places].
 Sides = Callable[[Array], tuple[Array, Array]]
+#: What counts as the width of a bracket with a trivial side, over the width that was asked for:
+#: the next lattice is three times finer.
+NO_WIDTH = 8.0
 
 
 def certified(lower: float, upper: float) -> Bounds[float]:
@@ -39,10 +42,16 @@ def improved(last: Bounds[float], best: Bounds[float]) -> bool:
     return best.upper - best.lower <= tuning.PROGRESS * (last.upper - last.lower)
 
 
-def is_narrow_epsilon(bounds: Bounds[float], rtol: float) -> bool:
-    """Whether a bracket of epsilon is as narrow as `rtol` asks for."""
-    asked = rtol * max(bounds.upper, tuning.SMALL_EPSILON)
-    return bounds.lower == bounds.upper or bounds.upper - bounds.lower <= asked < math.inf
+def excess_width(bounds: Bounds[float], rtol: float) -> float:
+    """The width of a bracket of epsilon over the one that `rtol` asks for.
+
+    With one trivial side it is `NO_WIDTH`.
+    """
+    if bounds.lower == bounds.upper:
+        return 0.0
+    if bounds.upper == math.inf:
+        return NO_WIDTH
+    return (bounds.upper - bounds.lower) / (rtol * max(bounds.upper, tuning.SMALL_EPSILON))
 
 
 def is_narrow_delta(bounds: Bounds[float], rtol: float) -> bool:
@@ -73,14 +82,15 @@ def enclose_epsilon(
         if lower[0] > delta:
             return Bounds(math.inf, math.inf)
         if upper[0] > delta:  # only the lower side crosses it
-
-            def lower_twice(places: Array) -> tuple[Array, Array]:
-                values, _ = sample(places)
-                return values, values
-
+            lower_twice = both_sides(lambda places: sample(places)[0])
             low, _ = enclose_sides(lower_twice, delta, start, top, rtol, enough=enough)
             return Bounds(low, math.inf)
     return certified(*enclose_sides(sample, delta, start, top, rtol, enough=enough))
+
+
+def both_sides(function: Callable[[Array], Array]) -> Sides:
+    """A single function as both sides of what is enclosed."""
+    return lambda places: (function(places),) * 2
 
 
 def enclose_sides(

@@ -31,8 +31,10 @@ from ..composition.tilted_sum import (
     tilt_for_epsilon,
 )
 from .certificate import (
+    NO_WIDTH,
     certified,
     enclose_epsilon,
+    excess_width,
     improved,
     is_narrow_delta,
     narrower,
@@ -109,8 +111,7 @@ class Attempt(NamedTuple):
     bounds : Bounds
     excess : float
         The width over the width that was asked for: at most 1 if the bracket is narrow enough,
-        infinite if no finer lattice can help. With one trivial side: 8, for lack of a width, which
-        asks for a three times finer lattice.
+        infinite if no finer lattice can help, `NO_WIDTH` with one trivial side.
     target : float
         log(1/delta) to sample for, now that these bounds are known.
     """
@@ -138,15 +139,14 @@ def epsilon_attempt(
     start = np.clip(np.multiply(guess, (1 - 1e-6, 1 + 1e-6)), 1e-12 * top, (1 - 1e-6) * top)
     bounds = enclose_epsilon(sides, delta, start, top, composition.bounded, 1e-9, enough=rtol)
     if bounds.upper < math.inf:
-        width = bounds.upper - bounds.lower
-        return Attempt(bounds, width / (rtol * max(bounds.upper, tuning.SMALL_EPSILON)), target)
+        return Attempt(bounds, excess_width(bounds, rtol), target)
     if low.infinite * (1 - INFINITE_ERROR) > delta:
         return Attempt(bounds, 1.0, target)
     # finite losses may be larger than the largest; and no lattice can tell if infinite losses have
     # just the probability delta
     bounds, rounding = Bounds(min(bounds.lower, top), math.inf), 1e-9
     hopeless = high.infinite <= delta * (1 + rounding)
-    return Attempt(bounds, math.inf if hopeless else 8.0, target)
+    return Attempt(bounds, math.inf if hopeless else NO_WIDTH, target)
 
 
 def delta_attempt(
@@ -164,7 +164,7 @@ def delta_attempt(
     if high <= goal or is_narrow_delta(bounds, rtol):
         return Attempt(bounds, 1.0, target)
     if not 0 < low < goal:
-        return Attempt(bounds, 8.0, target)
+        return Attempt(bounds, NO_WIDTH, target)
     return Attempt(bounds, math.log(high / low) / math.log(goal / low), target)
 
 

@@ -6,6 +6,7 @@ Theory: docs/theory/epsilon.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -13,19 +14,21 @@ from .. import tuning
 from .._support.numeric import Array, Bounds
 from ..profiles.base import PrivacyProfile, Sampler, depth_for, sample_width
 from .certificate import (
-    Sides,
+    both_sides,
     certified,
     enclose_epsilon,
     enclose_sides,
+    excess_width,
     improved,
     is_narrow_delta,
-    is_narrow_epsilon,
     narrower,
     not_certified,
 )
 
 #: Where a profile is evaluated first, relative to where it should cross delta.
 _AROUND = (0.95, 0.985, 1.0, 1.015, 1.05)
+#: A bracket so many times too wide does not become narrow enough.
+_HOPELESS = 30.0
 
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
@@ -51,33 +54,29 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     """
     top = profile.max_loss
     depth = depth_for(-math.log(delta) + 6, profile.depths)  # what is lost is e^-6 of delta
-    width, loose = _width(profile, rtol), min(tuning.LOOSE, 0.05 * rtol)
+    loose = min(tuning.LOOSE, 0.05 * rtol)
     search_width = loose if profile.is_slow else 2.5e-10  # far below the width of any bracket
     rough = profile.sampler(depth, _rough_width(profile))
     at_zero = float(rough(np.zeros(1)).upper[0])
     if at_zero <= delta:
         return Bounds(0.0, 0.0)
     # both sides should have crossed delta there: they are about `width` apart
-    margin = width / 2 + loose
+    margin = _width(profile, rtol) / 2 + loose
     first = np.minimum(np.multiply(_AROUND, _normal_epsilon(at_zero, delta)), top)
-    middle = enclose_sides(_middle_twice(rough), delta, first, top, margin / 2, enough=margin)
+    # smoothing errs on both sides alike: the middle is far nearer to the truth than either
+    twice = both_sides(lambda epsilon: np.mean(rough(epsilon).columns[:2], axis=0))
+    middle = enclose_sides(twice, delta, first, top, margin / 2, enough=margin)
     start = np.clip(np.multiply(sum(middle) / 2, (1 - margin, 1 + margin)), 0.0, top)
-    best = Bounds(0.0, top if profile.bounded else math.inf)
-    for refinement in range(tuning.REFINEMENTS):
-        sampler = profile.sampler(depth, width / 4**refinement)
-        bounds = enclose_epsilon(
-            _sides(sampler), delta, start, top, profile.bounded, search_width, enough=rtol
-        )
-        if is_narrow_epsilon(bounds, rtol):
-            return bounds
-        last, best = best, narrower(best, bounds)
-        hopeless = math.inf > bounds.upper - bounds.lower and not is_narrow_epsilon(
-            bounds, 30 * rtol
-        )
-        if hopeless or (refinement and not improved(last, best)):
-            break
-        start = np.minimum(bounds, top)
-    raise not_certified("epsilon", best, rtol)
+
+    def ask(sampler: Sampler) -> tuple[Bounds[float], float]:
+        def sides(epsilon: Array) -> tuple[Array, Array]:
+            return sampler(epsilon).columns[:2]
+
+        bounded = profile.bounded
+        found = enclose_epsilon(sides, delta, start, top, bounded, search_width, enough=rtol)
+        return found, excess_width(found, rtol)
+
+    return _refined("epsilon", profile, depth, rtol, ask)
 
 
 def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds[float]:
@@ -111,22 +110,39 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
         point[0] = near
         share = math.expm1(epsilon - top) / math.expm1(near - top) * (1 + 2.0**-48)
     depth = _resolving_depth(profile, point)
-    best = Bounds(0.0, 1.0)
-    for refinement in range(tuning.REFINEMENTS):
-        sampler = profile.sampler(depth, _width(profile, rtol) / 4**refinement)
+
+    def ask(sampler: Sampler) -> tuple[Bounds[float], float]:
         s = sampler(point)
-        lower = float(s.lower[0]) if share == 1 else 0.0
-        bounds = certified(lower, float(s.upper[0]) * share)
-        if is_narrow_delta(bounds, rtol):
-            return bounds
-        lower = float(sampler(before).lower[0])
-        if bounds.upper <= lower:
+        found = certified(float(s.lower[0]) if share == 1 else 0.0, float(s.upper[0]) * share)
+        if is_narrow_delta(found, rtol):
+            return found, 1.0
+        goal = float(sampler(before).lower[0])
+        return found, found.upper / max(goal, 1e-300)
+
+    return _refined("delta", profile, depth, rtol, ask)
+
+
+#: The bracket by a sampler, and how much too wide it is: it is narrow enough up to 1.
+AskSampler = Callable[[Sampler], tuple[Bounds[float], float]]
+
+
+def _refined(
+    name: str, profile: PrivacyProfile, depth: float, rtol: float, ask: AskSampler
+) -> Bounds[float]:
+    """Return the first bracket that is narrow enough, by narrower and narrower samples.
+
+    `name` says what is asked for. Where it fails, it raises NotCertified with the intersection of
+    all brackets.
+    """
+    best = Bounds(0.0, math.inf)
+    for refinement in range(tuning.REFINEMENTS):
+        bounds, excess = ask(profile.sampler(depth, _width(profile, rtol) / 4**refinement))
+        if excess <= 1:
             return bounds
         last, best = best, narrower(best, bounds)
-        hopeless = bounds.upper > 30 * lower
-        if hopeless or (refinement and not improved(last, best)):
+        if excess > _HOPELESS or not improved(last, best):
             break
-    raise not_certified("delta", best, rtol)
+    raise not_certified(name, best, rtol)
 
 
 def _width(profile: PrivacyProfile, rtol: float) -> float:
@@ -168,19 +184,3 @@ def _normal_epsilon(at_zero: float, delta: float) -> float:
         z = math.sqrt(2 * max(fall - math.log1p(z * z), 0.1))
     m = math.sqrt(2 * math.pi) * at_zero / math.sqrt(max(1 - at_zero, 1e-3))
     return m * (m / 2 + z)
-
-
-def _sides(sampler: Sampler) -> Sides:
-    """Lower and upper values."""
-    return lambda epsilon: sampler(epsilon).columns[:2]
-
-
-def _middle_twice(sampler: Sampler) -> Sides:
-    """Values between the two sides: smoothing errs on both alike, so that these are far nearer."""
-
-    def middle_twice(epsilon: Array) -> tuple[Array, Array]:
-        samples = sampler(epsilon)
-        middle = (samples.lower + samples.upper) / 2
-        return middle, middle
-
-    return middle_twice

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
 
@@ -20,8 +20,8 @@ import numpy as np
 from .. import tuning
 from .._support.numeric import BOTH, UNIT, Array, Side, erfc
 from ..laws.class_law import ClassLaw, ClassLaws, sampled_loss
-from ..profiles.base import PairProfile, PrivacyProfile, Sampler, Samples
-from ..profiles.class_profile import ClassSampler, LawTable
+from ..profiles.base import PairProfile, PrivacyProfile, Sampler
+from ..profiles.class_profile import LawTable, sampler_between
 from ..profiles.subsampled import missing_loss
 from .lattice import beside_kinks, on_lattice
 from .pld import PLD, Sampled, lower_pld, upper_pld
@@ -129,22 +129,11 @@ class AllocatedProfile(PrivacyProfile):
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """Return a sampler between the laws of the two PLDs that enclose one step."""
         width = min(rtol, tuning.OUTLINE_WIDTH)
-        plds = _enclosing(self.step, depth, width)
-        low, high = (
-            ClassSampler(self._table(pld, side), width / 8, depth=depth, sides=(side,))
-            for pld, side in zip(plds, BOTH, strict=True)
+        below, above = (
+            LawTable([_step_law(pld, side, self.is_there, self._total)], self.steps, self.skipped)
+            for pld, side in zip(_enclosing(self.step, depth, width), BOTH, strict=True)
         )
-
-        def sample(epsilon: Array) -> Samples:
-            return self.zeroed_beyond_max_loss(
-                replace(low(epsilon), upper=high(epsilon).upper), epsilon
-            )
-
-        return sample
-
-    def _table(self, pld: PLD, side: Side) -> LawTable:
-        law = _step_law(pld, side, self.is_there, self._total)
-        return LawTable([law], self.steps, self.skipped)
+        return sampler_between(self, below, above, width, depth)
 
 
 def _enclosing(step: PrivacyProfile, depth: float, width: float) -> tuple[PLD, PLD]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from .. import tuning
 from .._support.numeric import UNIT, Array, Side
-from ..laws.class_law import ClassLaws, LeakyLaw, ThreePointLaw
+from ..laws.class_law import ClassLaws, LeakyLaw
 from ..profiles.base import PrivacyProfile, Samples
 from ..profiles.mixture import Between, MixtureProfile
 from ..profiles.parts import replaced_parts
@@ -281,7 +281,7 @@ class BundledRounds(MixtureProfile):
     def _hiding(self) -> Hiding | None:
         """How rounds depend on the number of senders, if that is known and worth the work."""
         few = self.most_buckets == tuning.FEW_BUCKETS
-        if not few or not isinstance(self.law, ClassLaws | ThreePointLaw):
+        if not few or not isinstance(self.law, ClassLaws):
             return None
         chance = self.law.hiding
         return None if chance is None else Hiding(chance, self.messages)

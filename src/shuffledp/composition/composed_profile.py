@@ -10,7 +10,7 @@ Theory: docs/theory/composition.md, docs/theory/profiles.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -38,12 +38,16 @@ _LAST_PLACE = 700.0
 _ULP = 2 * UNIT
 
 
+def is_few(numbers: Iterable[tuple[int, int]]) -> bool:
+    """Whether so many losses of so many rounds each have few sums, to be added up one by one."""
+    logs = (rounds * math.log(losses) for losses, rounds in numbers)
+    return math.fsum(logs) <= math.log(tuning.MAX_POINTS)
+
+
 def has_few_terms(parts: CountedPLDs, least: float = 0.0) -> bool:
     """Whether the losses can be added up term by term, without masses up to `least`."""
-    if sum(count for _, count in parts) <= 2:
-        return True
-    logs = (count * math.log(max(int((pld.masses > least).sum()), 1)) for pld, count in parts)
-    return math.fsum(logs) <= math.log(tuning.MAX_POINTS)
+    numbers = ((max(int((pld.masses > least).sum()), 1), count) for pld, count in parts)
+    return sum(count for _, count in parts) <= 2 or is_few(numbers)
 
 
 def sum_of_losses(parts: CountedPLDs, side: Side) -> Polygon:
@@ -154,22 +158,18 @@ class ComposedProfile(PrivacyProfile):
 
     @property
     def is_expensive(self) -> bool:
-        return not self._few_kinks
-
-    @property
-    def is_slow(self) -> bool:
-        return not self._few_kinks
+        return self.is_slow
 
     @cached_property
-    def _few_kinks(self) -> bool:
-        """Whether all rounds together have few losses, each at two points of a lattice."""
-        logs = []
+    def is_slow(self) -> bool:
+        """Not if all rounds together have few losses, each at two points of a lattice."""
+        numbers = []
         for profile, count in self.parts:
             forward, backward = profile.kinks, (profile.reverse or profile).kinks
             if forward is None or backward is None:
-                return False
-            logs.append(count * math.log(2 * (len(forward) + len(backward)) + 1))
-        return math.fsum(logs) <= math.log(tuning.MAX_POINTS)
+                return True
+            numbers.append((2 * (len(forward) + len(backward)) + 1, count))
+        return not is_few(numbers)
 
     @cached_property
     def _composition(self) -> Composition:
@@ -215,7 +215,7 @@ class ComposedProfile(PrivacyProfile):
 
         There are few terms for one or two rounds, or for few users.
         """
-        if not self._few_kinks and not has_few_terms(self._composition.outlines, 64 * UNIT):
+        if self.is_slow and not has_few_terms(self._composition.outlines, 64 * UNIT):
             return None  # what rounding leaves is no term
         targets = tuple(depth * share for share in tuning.GRADED)
         try:
@@ -225,11 +225,7 @@ class ComposedProfile(PrivacyProfile):
         if not (has_few_terms(made.lower) and has_few_terms(made.upper)):
             return None
         low, high = map(sum_of_losses, (made.lower, made.upper), BOTH)
-
-        def sample(epsilon: Array) -> Samples:
-            return self.zeroed_beyond_max_loss(between_polygons(low, high, epsilon), epsilon)
-
-        return sample
+        return self.zeroed_beyond_max_loss(lambda epsilon: between_polygons(low, high, epsilon))
 
     def _many(self, depth: float, rtol: float, fineness: float) -> Sampler:
         """Return a sampler by a `Table`: the composition is evaluated at some epsilons only."""
@@ -242,8 +238,7 @@ class ComposedProfile(PrivacyProfile):
         number = math.ceil(8 * end / (deviation * math.sqrt(rtol))) + 1
         places = np.linspace(0.0, end, min(max(number, 8), tuning.MOST_SAMPLES))
         table = Table(places, *composition.deltas(places, math.exp(-depth), rtol))
-
-        return lambda epsilon: self.zeroed_beyond_max_loss(table(epsilon), epsilon)
+        return self.zeroed_beyond_max_loss(table)
 
 
 def profile_of_parts(parts: Parts) -> PrivacyProfile:

@@ -29,7 +29,7 @@ LOSS_ERROR = 2.0**-50
 INFINITE_ERROR = 1e-12
 #: Tilted mass on either side of the window: as much as rounding costs.
 _OUTSIDE = 1e-13
-#: Steps, as losses, beyond which a sum of one step more counts fully: e^-300 is below rounding.
+#: Longer steps, as losses, count as this in a fall by one step: e^-300 is below rounding.
 _LONG_STEP = 300.0
 
 #: PLDs on one lattice, and in how many rounds each of them is the law of the loss.
@@ -108,15 +108,11 @@ class TiltedSum:
             self._untilted = np.exp(self._log_mgf - tilt * self._losses)
             masses_from_top = (self._law.masses[0] * self._untilted)[::-1]
             self._tails = np.cumsum(masses_from_top)[::-1]
-            self._deltas_at_losses = self._summed_up()
+            # D_i, from the largest loss down
+            terms, fall = -math.expm1(-self._step) * self._tails[::-1], min(self._step, _LONG_STEP)
+            sums = discounted_sums(np.zeros(1), terms[None, :], np.array([fall]))
+            self._deltas_at_losses = sums[0, ::-1]
         self._lower_at_centre = float(self._bound(np.array([self._centre]), Side.LOWER)[0])
-
-    def _summed_up(self) -> Array:
-        """Return D_i at each loss, [points]."""
-        if self._step > _LONG_STEP:
-            return np.append(self._tails[1:], 0.0)
-        terms = -math.expm1(-self._step) * self._tails[::-1]
-        return discounted_sums(np.zeros(1), terms[None, :], np.array([self._step]))[0, ::-1]
 
     def delta(self, epsilon: float, side: Side) -> float:
         """Return a bound on delta(epsilon) from the given side; see `deltas`."""

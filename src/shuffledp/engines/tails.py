@@ -361,8 +361,8 @@ def _inverted_block(law: IntegerNoise, x: Array, tail: bool) -> tuple[Array, Arr
     """
     tilt = law.saddle(x)
     if tail:  # the geometric weights of a tail must fall within one period
-        tilt = np.maximum(tilt, 2 / np.maximum(law.deviation(np.zeros(1)), 1.0))
-    deviation = law.deviation(tilt)
+        tilt = np.maximum(tilt, 2 / np.sqrt(np.maximum(law.moments(np.zeros(1))[1], 1.0)))
+    deviation = np.sqrt(law.moments(tilt)[1])
     # a period of 20 deviations, and more where few values have all the mass
     half = np.ceil(10 * deviation) + 40
     period = 2 * half + 1

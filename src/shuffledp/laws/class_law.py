@@ -1,7 +1,7 @@
 """Laws over classes of outputs; all outputs of a class say the same about a user's value.
 
 `Law` is what every law offers. `ClassLaw` is one pair of values with a blanket, `ClassLaws` several
-of them. `ThreePointLaw` is the law of the clone analyses, which is known from eps0 alone, and
+of them. `clone_pair` is the law of the clone analyses, which is known from eps0 alone, and
 `LeakyLaw` that of (eps0, delta0)-LDP randomizers: the clone pair and a little that leaks.
 `mixed_laws` enumerates datasets of few users in which the other users hold two different values.
 
@@ -99,18 +99,24 @@ class ClassLaw:
         known_loss: float | None = None,
         ratio_error: float = 0.0,
     ) -> None:
-        for name, column in (("u", u), ("v", v), ("blanket", blanket)):
-            object.__setattr__(self, name, _read_only(column))
+        for name, values in (("u", u), ("v", v), ("blanket", blanket)):
+            column = np.array(values, dtype=float)
+            column.flags.writeable = False
+            object.__setattr__(self, name, column)
         object.__setattr__(self, "mass_error", mass_error)
         object.__setattr__(self, "known_loss", known_loss)
         object.__setattr__(self, "ratio_error", ratio_error)
+
+    @property
+    def columns(self) -> Array:
+        """u, v and the blanket, [3, classes]."""
+        return np.stack([self.u, self.v, self.blanket])
 
     @cached_property
     def key(self) -> tuple[object, ...]:
         """What equal laws have in common; keys of several laws can be sorted."""
         loss = -1.0 if self.known_loss is None else self.known_loss
-        columns = (column.tobytes() for column in (self.u, self.v, self.blanket))
-        return (*columns, self.mass_error, loss, self.ratio_error)
+        return self.columns.tobytes(), self.mass_error, loss, self.ratio_error
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ClassLaw) and self.key == other.key
@@ -119,8 +125,7 @@ class ClassLaw:
         return hash(self.key)
 
     def __repr__(self) -> str:
-        columns = (column.tolist() for column in (self.u, self.v, self.blanket))
-        return f"ClassLaw({', '.join(map(repr, columns))})"
+        return f"ClassLaw({', '.join(map(repr, self.columns.tolist()))})"
 
     def max_loss(self, users: int, idle: int = 0) -> float:
         """An upper bound of the finite losses of a shuffled round of `users` out of users + idle.
@@ -166,31 +171,24 @@ class ClassLaw:
     @cached_property
     def is_symmetric(self) -> bool:
         """Whether the law is the same in both orders of the two values."""
-        columns = np.stack([self.u, self.v, self.blanket])
-        swapped = columns[[1, 0, 2]]
-        ordered, mirrored = (side[:, np.lexsort(side)] for side in (columns, swapped))
+        columns = self.columns, self.columns[[1, 0, 2]]
+        ordered, mirrored = (side[:, np.lexsort(side)] for side in columns)
         return bool((ordered == mirrored).all())
 
     @property
     def reversed(self) -> ClassLaw:
-        return ClassLaw(self.v, self.u, self.blanket, self.mass_error, ratio_error=self.ratio_error)
+        return replace(self, u=self.v, v=self.u, known_loss=None)
 
     def thinned(self, rate: float) -> ClassLaw:
         """The law if every user, with probability 1 - rate, sends an empty message instead.
 
         Outputs that are as likely for both values as in the blanket are like an empty message.
         """
-        columns = np.stack([self.u, self.v, self.blanket])
+        columns = self.columns
         empty = (columns[0] == columns[1]) & (columns[1] == columns[2])
         silent = rate * math.fsum(self.blanket[empty]) + (1 - rate)
         u, v, blanket = np.append(rate * columns[:, ~empty], np.full((3, 1), silent), axis=1)
-        return ClassLaw(u, v, blanket, self.mass_error, self.known_loss, self.ratio_error)
-
-
-def _read_only(column: ArrayLike) -> Array:
-    values = np.array(column, dtype=float)
-    values.flags.writeable = False
-    return values
+        return replace(self, u=u, v=v, blanket=blanket)
 
 
 @dataclass(frozen=True)
@@ -235,12 +233,12 @@ class ClassLaws:
         return ClassLaws(tuple(law.reversed for law in self.laws))
 
 
-@dataclass(frozen=True)
-class ThreePointLaw(Law):
-    """The score law of the clone analyses, at every alpha = e^epsilon.
+def clone_pair(eps0: float, clone: float, weight: float = 1.0) -> ClassLaws:
+    """The law of the clone analyses.
 
-    With E = e^eps0, the score is (E - alpha) s with probability `clone`/2, (1 - alpha E) s with
-    probability `clone`/2 and 0 otherwise, where s = 2 / (clone (E + 1)) makes its mean 1 - alpha.
+    With E = e^eps0 and alpha = e^epsilon, the score is (E - alpha) s with probability `clone`/2,
+    (1 - alpha E) s with probability `clone`/2 and 0 otherwise, where s = 2 / (clone (E + 1)) makes
+    its mean 1 - alpha.
 
     Parameters
     ----------
@@ -248,47 +246,28 @@ class ThreePointLaw(Law):
         The local epsilon; may be infinite.
     clone : float
         The probability that another user's message is a clone of the two in question.
-    other : float
-        1 - clone, to full relative precision.
     weight : float
         The profile is `weight` times that of the law.
     """
+    small = math.exp(-eps0)
+    heavy, light = weight / (1 + small), weight * small / (1 + small)
+    rows = [(heavy, light, clone / 2), (light, heavy, clone / 2)]
+    if weight < 1:  # sometimes the adversary is told that there is nothing to learn
+        rows.append((1 - weight, 1 - weight, 0.0))
+    known = eps0 if math.isfinite(eps0) else None
+    u, v, blanket = np.array(rows).T
+    return ClassLaws((ClassLaw(u, v, blanket, known_loss=known),))
 
-    eps0: float
-    clone: float
-    other: float
-    weight: float = 1.0
 
-    @classmethod
-    def clones(cls, eps0: float) -> ThreePointLaw:
-        """Feldman, McMillan, Talwar 2021, Theorem 3.2: clone = e^-eps0."""
-        return cls(eps0, math.exp(-eps0), -math.expm1(-eps0))
+def clones(eps0: float) -> ClassLaws:
+    """Feldman, McMillan, Talwar 2021, Theorem 3.2: clone = e^-eps0."""
+    return clone_pair(eps0, math.exp(-eps0))
 
-    @classmethod
-    def stronger_clones(cls, eps0: float) -> ThreePointLaw:
-        """Feldman, McMillan, Talwar 2023 with p = 1/(e^eps0 + 1): clone = 2/(e^eps0 + 1)."""
-        small = math.exp(-eps0)
-        return cls(eps0, 2 * small / (1 + small), math.tanh(eps0 / 2))
 
-    @cached_property
-    def classes(self) -> ClassLaws:
-        """The same law with its scores as classes of outputs."""
-        small = math.exp(-self.eps0)
-        heavy, light = self.weight / (1 + small), self.weight * small / (1 + small)
-        rows = [(heavy, light, self.clone / 2), (light, heavy, self.clone / 2)]
-        if self.weight < 1:  # sometimes the adversary is told that there is nothing to learn
-            rows.append((1 - self.weight, 1 - self.weight, 0.0))
-        known = self.eps0 if math.isfinite(self.eps0) else None
-        u, v, blanket = np.array(rows).T
-        return ClassLaws((ClassLaw(u, v, blanket, known_loss=known),))
-
-    @property
-    def hiding(self) -> float:
-        """The probability of a clone, rounded up."""
-        return min(self.clone * (1 + 2.0**-40), 1.0)
-
-    def thinned(self, rate: float) -> ClassLaws:
-        return self.classes.thinned(rate)
+def stronger_clones(eps0: float) -> ClassLaws:
+    """Feldman, McMillan, Talwar 2023 with p = 1/(e^eps0 + 1): clone = 2/(e^eps0 + 1)."""
+    small = math.exp(-eps0)
+    return clone_pair(eps0, 2 * small / (1 + small))
 
 
 @dataclass(frozen=True)
@@ -316,12 +295,10 @@ class LeakyLaw(Law):
     most: int = 0
 
     @property
-    def clones(self) -> ThreePointLaw:
+    def clones(self) -> ClassLaws:
         """The law of what has finite losses, over its mass: a clone pair with fewer clones."""
         small = math.exp(-self.eps0)
-        clone = 2 * small * ((1 - self.delta0) / (1 + small) - self.delta0)
-        other = (-math.expm1(-self.eps0) + 2 * small * self.delta0) / (1 + small)
-        return ThreePointLaw(self.eps0, clone, other + 2 * small * self.delta0)
+        return clone_pair(self.eps0, 2 * small * ((1 - self.delta0) / (1 + small) - self.delta0))
 
     def paid(self, users: int, distance: float) -> float:
         """A probability p with which p + (1 - p) times the profile of `clones` is a bound.

@@ -16,7 +16,6 @@ from itertools import chain, combinations, combinations_with_replacement, produc
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import tuning
 from .._support.numeric import UNIT, Array
 from ..errors import OutOfRange
 from .class_law import ClassLaw, ClassLaws
@@ -60,20 +59,19 @@ def product_law(laws: Sequence[ClassLaw]) -> ClassLaw:
     if not others:
         return first
     _check_range(laws)
-    columns = _columns(first)
+    columns = first.columns
     mass_error, ratio_error = first.mass_error + _EACH, first.ratio_error + _EACH
     symmetric = first.is_symmetric
     for number, law in enumerate(others, start=2):
         if columns.shape[1] * len(law.u) > _MOST_PRODUCTS:
             raise _too_many(columns.shape[1] * len(law.u))
-        columns = (columns[:, :, None] * _columns(law)[:, None, :]).reshape(3, -1)
+        columns = (columns[:, :, None] * law.columns[:, None, :]).reshape(3, -1)
         symmetric = symmetric and law.is_symmetric
         columns, span, terms = _merge(columns, 8 * number * UNIT, symmetric)
         mass_error += law.mass_error + _EACH + terms * UNIT
         ratio_error += law.ratio_error + _EACH + span + 2 * terms * UNIT
-    loss = _largest_loss(laws, math.fsum)
     u, v, blanket = columns
-    return ClassLaw(u, v, blanket, mass_error, loss, ratio_error)
+    return ClassLaw(u, v, blanket, mass_error, _largest_loss(laws, math.fsum), ratio_error)
 
 
 def mixture_law(laws: Sequence[ClassLaw], weights: Sequence[float]) -> ClassLaw:
@@ -88,7 +86,7 @@ def mixture_law(laws: Sequence[ClassLaw], weights: Sequence[float]) -> ClassLaw:
     """
     if len(laws) == 1:
         return laws[0]
-    parts = [weight * _columns(law) for law, weight in zip(laws, weights, strict=True)]
+    parts = [weight * law.columns for law, weight in zip(laws, weights, strict=True)]
     symmetric = all(law.is_symmetric for law in laws)
     columns, span, terms = _merge(np.concatenate(parts, axis=1), 16 * UNIT, symmetric)
     mass_error = max(law.mass_error for law in laws) + _EACH + terms * UNIT
@@ -133,11 +131,6 @@ def is_covered(matrix: Matrix) -> bool:
     """Whether no output excludes an answer: otherwise `above_all` need not be a law."""
     rows = matrix.rows
     return bool(((rows > 0).all(axis=0) | (rows == 0).all(axis=0)).all())
-
-
-def has_many_rows(matrix: Matrix) -> bool:
-    """Whether the pairs of rows are too many to be listed."""
-    return len(matrix.distinct) > tuning.FEW_INPUTS
 
 
 def above_all(matrix: Matrix, levels: int | None = None) -> tuple[ClassLaw, ...]:
@@ -211,10 +204,6 @@ def combined_laws(
     return ClassLaws.of(found)
 
 
-def _columns(law: ClassLaw) -> Array:
-    return np.stack([law.u, law.v, law.blanket])
-
-
 def _largest_loss(
     laws: Sequence[ClassLaw], total: Callable[[Iterable[float]], float]
 ) -> float | None:
@@ -229,7 +218,7 @@ def _largest_loss(
 
 def _check_range(laws: Sequence[ClassLaw]) -> None:
     least = math.fsum(
-        math.log(min(float(side[side > 0].min()) for side in _columns(law) if (side > 0).any()))
+        math.log(min(float(side[side > 0].min()) for side in law.columns if (side > 0).any()))
         for law in laws
     )
     if least < _DEEPEST:

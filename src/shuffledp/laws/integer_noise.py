@@ -61,12 +61,8 @@ class IntegerNoise(ABC):
         """About the tilt under which X has the mean x >= 0; any positive tilt is as sound."""
 
     @abstractmethod
-    def mean(self, tilt: Array) -> Array:
-        """About the mean of X under a tilt; any number is as sound."""
-
-    @abstractmethod
-    def deviation(self, tilt: Array) -> Array:
-        """About the standard deviation of X under a tilt; any number is as sound."""
+    def moments(self, tilt: Array) -> tuple[Array, Array]:
+        """About the mean and the variance of X under a tilt; any numbers are as sound."""
 
     @abstractmethod
     def cumulant(self, tilt: Array) -> Array:
@@ -120,11 +116,8 @@ class SkellamLaw(IntegerNoise):
     def saddle(self, x: Array) -> Array:
         return np.arcsinh(x / (2 * self.mu))
 
-    def mean(self, tilt: Array) -> Array:
-        return 2 * self.mu * np.sinh(tilt)
-
-    def deviation(self, tilt: Array) -> Array:
-        return np.sqrt(2 * self.mu * np.cosh(tilt))
+    def moments(self, tilt: Array) -> tuple[Array, Array]:
+        return 2 * self.mu * np.sinh(tilt), 2 * self.mu * np.cosh(tilt)
 
     def cumulant(self, tilt: Array) -> Array:
         return 4 * self.mu * np.sinh(tilt / 2) ** 2
@@ -159,11 +152,9 @@ class FairCoins(IntegerNoise):
     def saddle(self, x: Array) -> Array:
         return 2 * np.arctanh(np.minimum(2 * x / (self.coins + 1), 1 - 2.0**-50))
 
-    def mean(self, tilt: Array) -> Array:
-        return self.coins / 2 * np.tanh(tilt / 2)
-
-    def deviation(self, tilt: Array) -> Array:
-        return math.sqrt(self.coins) / 2 / np.cosh(np.minimum(tilt / 2, 300.0))
+    def moments(self, tilt: Array) -> tuple[Array, Array]:
+        half = np.minimum(tilt / 2, 300.0)
+        return self.coins / 2 * np.tanh(half), self.coins / 4 / np.cosh(half) ** 2
 
     def cumulant(self, tilt: Array) -> Array:
         half = tilt / 2
@@ -241,24 +232,18 @@ class DiscreteGaussianLaw(IntegerNoise):
         # to about a hundredth of the inverse standard deviation
         for _ in range(16 + self.shares.bit_length() // 2):
             middle = (low + high) / 2
-            below = self.mean(middle) < x
+            below = self.moments(middle)[0] < x
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return (low + high) / 2
 
-    def mean(self, tilt: Array) -> Array:
+    def moments(self, tilt: Array) -> tuple[Array, Array]:
         if self._is_wide:
-            return self.shares * self.sigma**2 * tilt
+            variance = self.shares * self.sigma**2
+            return variance * tilt, np.full(np.shape(tilt), variance)
         weight, place = self._weights(tilt[..., None])
-        mean: Array = self.shares * np.einsum("...i,...i->...", weight, place)
-        return mean
-
-    def deviation(self, tilt: Array) -> Array:
-        if self._is_wide:
-            return np.full(np.shape(tilt), self.sigma * math.sqrt(self.shares))
-        weight, place = self._weights(np.asarray(tilt)[..., None])
-        mean = np.einsum("...i,...i->...", weight, place)[..., None]
-        variance: Array = np.einsum("...i,...i->...", weight, (place - mean) ** 2)
-        return np.sqrt(self.shares * variance)
+        mean = np.sum(weight * place, axis=-1, keepdims=True)
+        variances = np.sum(weight * (place - mean) ** 2, axis=-1)
+        return self.shares * mean[..., 0], self.shares * variances
 
     def cumulant_error(self, tilt: Array) -> Array:
         if self._is_wide:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, product
+from itertools import chain, combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -62,30 +62,30 @@ class Matrix:
         rows: Array = np.unique(self.rows, axis=0)
         return rows
 
+    @property
+    def has_many_rows(self) -> bool:
+        """Whether the pairs of rows are too many to be listed."""
+        return len(self.distinct) > tuning.FEW_INPUTS
+
 
 def blanket_law(matrix: Matrix) -> Law:
     """The blanket law: the largest over all pairs of rows, with their minimum as the blanket."""
-    rows = matrix.distinct
-    if len(rows) > tuning.FEW_INPUTS:
-        return PairsLaw(Matrix(rows))
-    return ClassLaws.of(_laws(rows, _all_pairs(rows), [rows.min(axis=0)]))
+    if matrix.has_many_rows:
+        return PairsLaw(Matrix(matrix.distinct))
+    return ClassLaws.of(_laws_of_all_pairs(matrix, [matrix.rows.min(axis=0)]))
 
 
 def pair_laws(matrix: Matrix, blanket: Array) -> Sequence[ClassLaw]:
     """The laws of all pairs of rows with a given blanket, shape [outputs]; none if the rows are too
     many to list their pairs."""
-    rows = matrix.distinct
-    if len(rows) > tuning.FEW_INPUTS:
-        return []
-    return list(_laws(rows, _all_pairs(rows), [blanket]))
+    return [] if matrix.has_many_rows else list(_laws_of_all_pairs(matrix, [blanket]))
 
 
 def attained_law(matrix: Matrix) -> Law:
     """The law of actual datasets in which all other users hold the same value."""
-    rows = matrix.distinct
-    if len(rows) > tuning.FEW_INPUTS:
-        return LeadingPairsLaw(Matrix(rows))
-    return ClassLaws.of(_laws(rows, _all_pairs(rows), rows))
+    if matrix.has_many_rows:
+        return LeadingPairsLaw(Matrix(matrix.distinct))
+    return ClassLaws.of(_laws_of_all_pairs(matrix, matrix.distinct))
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,9 @@ def pair_law(u: Array, v: Array, blanket: Array) -> ClassLaw:
     return ClassLaw(*(classes[:, new] * counts))
 
 
-def _all_pairs(rows: Array) -> list[Pair]:
-    return [(i, j) for i in range(len(rows)) for j in range(i)]
+def _laws_of_all_pairs(matrix: Matrix, blankets: Iterable[Array]) -> Iterator[ClassLaw]:
+    rows = matrix.distinct
+    return _laws(rows, combinations(range(len(rows)), 2), blankets)
 
 
 def _laws(rows: Array, pairs: Iterable[Pair], blankets: Iterable[Array]) -> Iterator[ClassLaw]:

@@ -15,12 +15,15 @@ from typing import ClassVar
 import numpy as np
 
 from .._support.numeric import Array, log_share
-from .class_law import ThreePointLaw
+from .class_law import ClassLaws, clone_pair
 
 
 @dataclass(frozen=True)
 class PoissonNoise:
     """A Poisson number of dummies of every value."""
+
+    #: The largest count.
+    most: ClassVar[float] = math.inf
 
     mean: float
 
@@ -32,11 +35,6 @@ class PoissonNoise:
     def moments(self) -> tuple[float, float]:
         """The mean and the variance."""
         return self.mean, self.mean
-
-    @property
-    def most(self) -> float:
-        """The largest count."""
-        return math.inf
 
     def ratio(self, count: Array) -> Array:
         """Pr[count - 1] / Pr[count], within 8 units of rounding."""
@@ -96,6 +94,8 @@ class BinomialCounts:
 class NegativeBinomialNoise:
     """Pr[s] = C(s + shape - 1, s) theta^s (1 - theta)^shape, for any shape > 0."""
 
+    most: ClassVar[float] = math.inf
+
     shape: float
     theta: float
     rest: float  # 1 - theta: one of the two is exact, the other rounded
@@ -107,10 +107,6 @@ class NegativeBinomialNoise:
     def moments(self) -> tuple[float, float]:
         mean = self.shape * self.theta / self.rest
         return mean, mean / self.rest
-
-    @property
-    def most(self) -> float:
-        return math.inf
 
     def ratio(self, count: Array) -> Array:
         above = np.maximum(count + (self.shape - 1), 1e-300)  # 0 if shape is 1 and count is 0
@@ -160,14 +156,13 @@ class UniformDummies:
     values: int
 
     @property
-    def law(self) -> ThreePointLaw:
+    def law(self) -> ClassLaws:
         """The law of the user's message and the dummies, as if all of them were sent by users.
 
         With n_a and n_b the numbers of the two values in question among `total` + 1 uniform
         messages, the divergence is values E[(n_a - alpha n_b)_+] / (total + 1).
         """
-        clone = 2 / self.values
-        return ThreePointLaw(math.inf, clone, 1 - clone)
+        return clone_pair(math.inf, 2 / self.values)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -64,12 +64,10 @@ class Samples:
         `others` are of the same profile, at the epsilons of `index`. Both are certified, so that
         the larger lower value, with its line, and the smaller upper value are.
         """
-        lower, upper, low, high = (column.copy() for column in self.columns)
-        larger = index[others.lower >= lower[index]]
-        taken = others.rows(np.flatnonzero(others.lower >= lower[index]))
-        lower[larger], low[larger], high[larger] = taken.lower, taken.fall_low, taken.fall_high
-        upper[index] = np.minimum(upper[index], others.upper)
-        return Samples(lower, upper, low, high)
+        columns, known = np.array(self.columns), self.rows(index)
+        upper = np.minimum(others.upper, known.upper)
+        columns[:, index] = replace(larger_of(others, known), upper=upper).columns
+        return Samples(*columns)
 
 
 def joined(parts: Sequence[Samples]) -> Samples:
@@ -233,13 +231,16 @@ class PrivacyProfile(ABC):
         """Where delta may be above 0, shape [epsilons]."""
         return (epsilon < self.max_loss) | (not self.bounded)
 
-    def zeroed_beyond_max_loss(self, samples: Samples, epsilon: Array) -> Samples:
-        """The samples, with 0 where delta cannot be above 0; all have the shape [epsilons]."""
-        positive = self.may_be_positive(epsilon)
-        lower, upper, low = (
-            side * positive for side in (samples.lower, samples.upper, samples.fall_low)
-        )
-        return Samples(lower, upper, low, samples.fall_high)
+    def zeroed_beyond_max_loss(self, sampler: Sampler) -> Sampler:
+        """A sampler of this profile, with 0 where delta cannot be above 0."""
+
+        def sample(epsilon: Array) -> Samples:
+            epsilon = np.asarray(epsilon, dtype=float)
+            columns = np.array(sampler(epsilon).columns)
+            columns[:3] *= self.may_be_positive(epsilon)
+            return Samples(*columns)
+
+        return sample
 
 
 @dataclass(frozen=True)
@@ -348,20 +349,18 @@ class LargestProfile(DerivedProfile):
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """The profile that leads by a rough estimate first; then those that may be larger."""
-        rough = [profile.sampler(depth, tuning.FIRST_LOOK) for profile in self.profiles]
-        fine = [profile.sampler(depth, rtol) for profile in self.profiles]
+        rough, fine = (
+            [profile.zeroed_beyond_max_loss(profile.sampler(depth, w)) for profile in self.profiles]
+            for w in (tuning.FIRST_LOOK, rtol)
+        )
 
         def sample(epsilon: Array) -> Samples:
-            looks = [
-                profile.zeroed_beyond_max_loss(look(epsilon), epsilon)
-                for profile, look in zip(self.profiles, rough, strict=True)
-            ]
+            looks = [look(epsilon) for look in rough]
             first = max(range(len(looks)), key=lambda i: float(looks[i].lower.sum()))
-            best = self.profiles[first].zeroed_beyond_max_loss(fine[first](epsilon), epsilon)
+            best = fine[first](epsilon)
             for i, look in enumerate(looks):
                 if i != first and (look.upper > best.lower).any():
-                    found = self.profiles[i].zeroed_beyond_max_loss(fine[i](epsilon), epsilon)
-                    best = larger_of(best, found)
+                    best = larger_of(best, fine[i](epsilon))
             return best
 
         return sample

@@ -160,33 +160,21 @@ class _RangeSearch:
         return np.maximum(sufficient, self._negligible)
 
     def _start(self) -> _BoundedRanges:
-        """Every m by itself if there are few, else ranges that are narrow at both ends."""
-        if self._profile.held is not None:
-            return self._start_at_held()
-        others, size, orders = self._others, len(self._epsilon), len(self._outer)
-        if self._profile.has_few_users:
-            starts = np.arange(others + 2.0)
-        else:
-            starts = np.clip(np.floor(np.array([0, 0.002, 0.03, 0.5]) * others), 1.0, others)
-        edges = np.unique([0.0, *starts, *(others + 1 - starts), others + 1.0])
-        where = np.repeat(np.arange(size), orders * (len(edges) - 1))
-        order = np.tile(np.repeat(np.arange(orders), len(edges) - 1), size)
-        first, last = (np.tile(x, size * orders) for x in (edges[:-1], edges[1:] - 1))
+        """Every possible m by itself if there are few, else ranges that are narrow at both ends."""
+        others, ranges = self._others, np.zeros((3, 0))
+        for kind, held in enumerate(self._profile.each_held[: len(self._outer)]):
+            if len(held) == 1 or self._profile.has_few_users:
+                starts = np.array(held, dtype=float)
+            else:
+                inner = np.clip(np.floor(np.array([0, 0.002, 0.03, 0.5]) * others), 1.0, others)
+                starts = np.unique([0.0, *inner, *(others + 1 - inner)])
+            last = np.append(starts[1:] - 1, held[-1])
+            ranges = np.append(ranges, [0 * last + kind, starts, last], axis=1)
+        where = np.repeat(np.arange(len(self._epsilon)), ranges.shape[1])
+        order, first, last = np.tile(ranges, len(self._epsilon))
         single = first == last
-        if not self._profile.has_few_users:
-            single &= (first == 0) | (last == others)
         self._raise_lower(where[single], order[single], first[single])
         return self._bounded(where, order, first, last)
-
-    def _start_at_held(self) -> _BoundedRanges:
-        """The only m of each order, the users with the value that sends the message more often."""
-        count = len(self._outer)
-        each = [m for (m,) in self._profile.each_held]
-        where = np.repeat(np.arange(len(self._epsilon)), count)
-        order = np.tile(np.arange(count), len(self._epsilon))
-        m = np.tile(np.array(each[:count], dtype=float), len(self._epsilon))
-        self._raise_lower(where, order, m)
-        return self._bounded(where, order, m, m)
 
     def _bounded(self, where: Index, order: Index, first: Array, last: Array) -> _BoundedRanges:
         bound = np.zeros(len(where))

@@ -301,6 +301,21 @@ def last_fall(law: ClassLaw, users: int, largest: float) -> float:
     return mass * (1 - _SLACK)
 
 
+def sampler_between(
+    profile: PrivacyProfile, below: LawTable, above: LawTable, width: float, depth: float
+) -> Sampler:
+    """A sampler of a profile between those of two tables of laws, a `width` apart in epsilon."""
+    # engines may cost an eighth of what cells do
+    low, high = (
+        ClassSampler(table, width / 8, depth=depth, sides=(side,))
+        for table, side in zip((below, above), BOTH, strict=True)
+    )
+
+    return profile.zeroed_beyond_max_loss(
+        lambda epsilon: replace(low(epsilon), upper=high(epsilon).upper)
+    )
+
+
 @dataclass(frozen=True)
 class DensityProfile(PrivacyProfile):
     """Profile of a shuffled round, between those of laws over cells of outputs.
@@ -336,16 +351,5 @@ class DensityProfile(PrivacyProfile):
         # them miss the width at first
         width = 0.4 * min(rtol, tuning.OUTLINE_WIDTH)
         enclosing = self.law.enclosed(self.law.cells(width, depth, self.users), self.users)
-        # engines may cost an eighth of what cells do
-        tables = (LawTable(law.laws, self.users, self.idle) for law in enclosing)
-        low, high = (
-            ClassSampler(table, width / 8, depth=depth, sides=(side,))
-            for table, side in zip(tables, BOTH, strict=True)
-        )
-
-        def sample(epsilon: Array) -> Samples:
-            return self.zeroed_beyond_max_loss(
-                replace(low(epsilon), upper=high(epsilon).upper), epsilon
-            )
-
-        return sample
+        below, above = (LawTable(law.laws, self.users, self.idle) for law in enclosing)
+        return sampler_between(self, below, above, width, depth)

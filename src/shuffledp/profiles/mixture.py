@@ -157,13 +157,12 @@ class MixtureProfile(PrivacyProfile):
                 start = np.union1d(start, new)
 
         def sample(epsilon: Array) -> Samples:
-            epsilon = np.asarray(epsilon, dtype=float)
             stride = len(epsilon) // 8
             if stride > 1:  # where to cut is found at about eight of them
                 cut(epsilon[::stride])
-            return self.zeroed_beyond_max_loss(cut(epsilon), epsilon)
+            return cut(epsilon)
 
-        return sample
+        return self.zeroed_beyond_max_loss(sample)
 
 
 def _worth_cutting(
@@ -302,10 +301,9 @@ class CoveredProfile(MixtureProfile):
             upper = above(epsilon).upper * most.factor * (1 + 4 * UNIT) + most.missed
             flat = flat * (lower > 0) * least.factor * (1 - 4 * UNIT)
             steep = steep * least.factor * (1 + 4 * UNIT)
-            found = Samples(np.maximum(lower, 0.0), np.minimum(upper, 1.0), flat, steep)
-            return self.zeroed_beyond_max_loss(found, epsilon)
+            return Samples(np.maximum(lower, 0.0), np.minimum(upper, 1.0), flat, steep)
 
-        return sample
+        return self.zeroed_beyond_max_loss(sample)
 
     def _binomial_bound(self, depth: float, side: Side) -> BinomialBound | None:
         """The bound from one side by a binomial number of draws; None if it fails.

@@ -238,6 +238,7 @@ class PairBounds:
         for u, v, weights in self._tilted:
             theta = self._tilt(u - math.exp(epsilon) * v, weights, epsilon)
             sums = np.minimum(sums, np.exp(self._log_stop_loss(epsilon, theta)))
+        # without it, random matrices of 200 x 200 are certified to 6 % instead of 1e-5
         sums = np.minimum(sums, np.exp(self._log_stop_loss(epsilon, theta, spread=True)))
         total: Array = (sums + open_) / population * (1 + 1e-12) + UNDERFLOW
         np.fill_diagonal(total, 0.0)

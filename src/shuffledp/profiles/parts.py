@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import tuning
 from ..laws.binary_law import BinaryLaw, BitColumns, ValueOrder
-from ..laws.class_law import ClassLaws, Law, LeakyLaw, ThreePointLaw, mixed_laws
+from ..laws.class_law import ClassLaws, Law, LeakyLaw, mixed_laws
 from ..laws.density_law import DensityLaw
 from ..laws.integer_noise import SharedNoise, SharedVectorNoise
 from ..laws.matrix_law import LeadingPairsLaw, PairsLaw
@@ -51,8 +51,6 @@ def round_profile(law: Law, users: int, idle: int = 0) -> PrivacyProfile:
         If no profile is known for the type of law.
     """
     match law:
-        case ThreePointLaw():
-            return round_profile(law.classes, users, idle)
         case ClassLaws(laws=()):
             return NothingLost()
         case ClassLaws():

@@ -128,7 +128,7 @@ class IntegerNoiseProfile(TailProfile):
         low, high = (np.full(len(epsilon), x) for x in (self._none_below, self._last + 1))
         error, step = np.full(len(epsilon), self._largest[1]), np.ones(len(epsilon))
         # about the mean under the tilt epsilon/shift, halfway between the two laws
-        guess = law.mean(epsilon / s) + s / 2
+        guess = law.moments(epsilon / s)[0] + s / 2
         guess = np.floor(guess - law.offset) + law.offset + 1
         open_ = np.flatnonzero(high - low > 1)
         while len(open_):

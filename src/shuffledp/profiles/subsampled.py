@@ -54,7 +54,7 @@ class SubsampledProfile(_SampleProfile):
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         sampled = subsampled(self.full.sampler(depth, rtol), self.rate, self.full.max_loss)
-        return lambda epsilon: self.zeroed_beyond_max_loss(sampled(epsilon), epsilon)
+        return self.zeroed_beyond_max_loss(sampled)
 
 
 def subsampled(inner: Sampler, rate: float, largest: float) -> Sampler:

@@ -111,14 +111,10 @@ class TwoCountsProfile(PrivacyProfile):
 
     @cached_property
     def max_loss(self) -> float:
-        if self.rate < 1:
-            return self._sampled_loss
-        losses = (one_more(self.noise, more).max_loss for more in (True, False))
-        return sum(losses) * (1 + 2.0**-50)
-
-    @property
-    def _sampled_loss(self) -> float:
-        """log of (1 - rate + rate r)/(1 - rate), r the largest ratio: N' = 0 has the ratio 0."""
+        if self.rate == 1:
+            losses = (one_more(self.noise, more).max_loss for more in (True, False))
+            return sum(losses) * (1 + 2.0**-50)
+        # (1 - rate + rate r)/(1 - rate), r the largest ratio: N' = 0 has the ratio 0
         largest = largest_loss(self.noise, more=True) * (1 + 2.0**-46)
         gained = sampled_loss(largest, self.rate)
         return (gained - math.log1p(-self.rate)) * (1 + 2.0**-46)

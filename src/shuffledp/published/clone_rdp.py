@@ -24,15 +24,18 @@ from .._support import validate
 from .._support.numeric import Array
 from ..engines import tails
 from ..errors import InvalidParameter
-from ..laws.class_law import ThreePointLaw
 from ._binomial_buckets import interval, masses
 from .bound import checked_delta
 from .composition_theorems import climb, epsilon_of_rdp
 
 PAPER = "Renyi DP of the pair of Feldman, McMillan, Talwar"
-_LAWS: dict[str, Callable[[float], ThreePointLaw]] = {
-    "clones": ThreePointLaw.clones,
-    "stronger-clones": ThreePointLaw.stronger_clones,
+#: From eps0 to the probability that a message is a clone, and 1 less that.
+_CHANCES: dict[str, Callable[[float], tuple[float, float]]] = {
+    "clones": lambda eps0: (math.exp(-eps0), -math.expm1(-eps0)),
+    "stronger-clones": lambda eps0: (
+        2 * math.exp(-eps0) / (1 + math.exp(-eps0)),
+        math.tanh(eps0 / 2),
+    ),
 }
 _BUCKETS = 100
 _EXACT = 400  # up to so many signs every term is summed
@@ -80,21 +83,21 @@ def _checked(
     """eps0 and the buckets: the lowest count of each and its probability."""
     eps0 = validate.local_epsilon(eps0)
     users = validate.count("users", users, validate.MAX_USERS)
-    if analysis not in _LAWS:
+    if analysis not in _CHANCES:
         raise InvalidParameter(
-            f"analysis={validate.show(analysis)} is unknown; choose one of {', '.join(_LAWS)}."
+            f"analysis={validate.show(analysis)} is unknown; choose one of {', '.join(_CHANCES)}."
         )
-    law, others = _LAWS[analysis](eps0), users - 1
+    (clone, other), others = _CHANCES[analysis](eps0), users - 1
     if others <= 2 * _BUCKETS:
         edges = np.arange(others + 2, dtype=float)
     else:  # fine where the mass is, coarser below, where a little may matter, a ladder at the end
-        least, _ = interval(others, law.clone, law.other, depth)
-        low, high = interval(others, law.clone, law.other, 10.0)
+        least, _ = interval(others, clone, other, depth)
+        low, high = interval(others, clone, other, 10.0)
         grids = [np.floor(least * 0.8 ** np.arange(150))]
         for start, end in ((least, low), (low, high + 1)):
             grids.append(np.arange(start, end, max(1, (end - start) // _BUCKETS), dtype=float))
         edges = np.unique(np.concatenate([[0.0], *grids, [others + 1.0]]))
-    return eps0, (edges[:-1], masses(others, edges, law.clone, law.other))
+    return eps0, (edges[:-1], masses(others, edges, clone, other))
 
 
 def _rdp(eps0: float, counts: Array, weights: Array, order: float) -> float:

@@ -141,7 +141,7 @@ STRONGER_CLONES = Analysis(
         f"all honest users of a round apply the same eps0-LDP randomizer, {CHOSEN_BEFORE}, {FRESH}"
     ),
     gist="is told nothing more; the proof uses eps0 alone",
-    law=lambda randomizer: laws.class_law.ThreePointLaw.stronger_clones(randomizer.eps0),
+    law=lambda randomizer: laws.class_law.stronger_clones(randomizer.eps0),
 )
 VARIATION_RATIO = Analysis(
     name="variation-ratio",
@@ -184,7 +184,7 @@ CLONES = Analysis(
         f"on earlier messages, but not on the user; in both cases {FRESH}"
     ),
     gist="is told nothing more; the proof uses eps0 alone, also if users adapt within the round",
-    law=lambda randomizer: laws.class_law.ThreePointLaw.clones(randomizer.eps0),
+    law=lambda randomizer: laws.class_law.clones(randomizer.eps0),
 )
 STRONG = Analysis(
     name="strong",

@@ -135,7 +135,7 @@ class Questionnaire(Randomizer):
             for i, matrix in enumerate(matrices)
             if matrix is not None and combined.is_covered(matrix)
         }
-        dominated = {i for i, matrix in covered.items() if combined.has_many_rows(matrix)}
+        dominated = {i for i, matrix in covered.items() if matrix.has_many_rows}
         choices: list[Sequence[laws.class_law.ClassLaw]] = [
             combined.above_all(covered[i])
             if i in dominated

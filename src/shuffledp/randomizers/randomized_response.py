@@ -120,9 +120,7 @@ class RandomizedResponse(MembershipRandomizer):
         The user in question is one of them.
         """
         # (1 - gamma) E[(n1 - alpha n2)_+] / (n r) with r = gamma/k: three points, eps0 infinite
-        clone = 2 * self.gamma / self.k
-        other = 1 - clone if self.k > 2 else 1 - self.gamma
-        return laws.class_law.ThreePointLaw(math.inf, clone, other, 1 - self.gamma)
+        return laws.class_law.clone_pair(math.inf, 2 * self.gamma / self.k, 1 - self.gamma)
 
     @property
     def blanket_key(self) -> Hashable:

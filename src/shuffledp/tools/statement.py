@@ -10,7 +10,7 @@ import numpy as np
 
 from .._support.numeric import Bounds
 from .._support.text import PAGE, at_most, percent, percent_up, plain, rounded_up, wrapped
-from ..bounds.certificate import is_narrow_epsilon, not_certified
+from ..bounds.certificate import excess_width, not_certified
 from ..errors import NotCertified
 from ..guarantee import Mechanism
 from ..mixed import MixedShuffle
@@ -426,5 +426,5 @@ def too_wide(bounds: Bounds[float], rtol: float) -> NotCertified | None:
     >>> too_wide(Bounds(1.0, 1.0009), 1e-3) is None, too_wide(Bounds(1.0, 1.1), 1e-3) is None
     (True, False)
     """
-    narrow = is_narrow_epsilon(bounds, rtol * (1 + 1e-12))
+    narrow = excess_width(bounds, rtol * (1 + 1e-12)) <= 1
     return None if narrow else not_certified("epsilon", bounds, rtol)

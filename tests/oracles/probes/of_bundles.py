@@ -11,7 +11,7 @@ import numpy as np
 import oracles
 from shuffledp import PureLDP, Shuffle
 from shuffledp.composition.bundle import BundledRounds
-from shuffledp.laws.class_law import ThreePointLaw
+from shuffledp.laws.class_law import stronger_clones
 from shuffledp.profiles.sender_count import SenderCount
 from shuffledp.profiles.subsampled import SubsampledProfile
 
@@ -53,7 +53,7 @@ def wide_bundles() -> Iterator[Checked]:
 
 def bundles() -> Iterator[Checked]:
     """So many messages that their losses are not added up term by term."""
-    law = ThreePointLaw.stronger_clones(0.5)
+    law = stronger_clones(0.5)
     bundled = BundledRounds(law, SenderCount(4, 4, 2), 40)
     sampled = SubsampledProfile(bundled.full(1), 0.5)
     found = sampled.sampler(40.0, 1e-3)(np.array([0.5, 2.0]))

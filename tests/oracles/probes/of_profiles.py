@@ -24,7 +24,7 @@ from shuffledp import (
 from shuffledp.bounds.certified_rounds import CertifiedRounds
 from shuffledp.composition.composed_profile import profile_of_parts
 from shuffledp.laws.binary_law import BinaryLaw
-from shuffledp.laws.class_law import ThreePointLaw
+from shuffledp.laws.class_law import stronger_clones
 from shuffledp.laws.integer_noise import DiscreteGaussianLaw, FairCoins
 from shuffledp.laws.matrix_law import Cover, shared_law
 from shuffledp.laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
@@ -53,8 +53,8 @@ def exact_clones(which: str) -> list[mpmath.mpf]:
 
 def samplers() -> Iterator[Checked]:
     for which, (users, eps0) in PARTS.items():
-        law = ThreePointLaw.stronger_clones(eps0)
-        for laws in (law.classes.laws, law.classes.laws + law.thinned(0.5).laws):
+        law = stronger_clones(eps0)
+        for laws in (law.laws, law.laws + law.thinned(0.5).laws):
             found = ClassSampler(LawTable(laws, users), 1e-3)(EPSILONS)
             for i, exact in enumerate(exact_clones(which)):
                 # thinned, the law is smaller; the largest of both is that of the first
