@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,6 +15,7 @@ from . import bounds, composition, profiles
 from ._support import validate
 from ._support.numeric import Array, Bounds
 from ._support.progress import progress
+from ._support.text import plain, rounded_up
 from .errors import NotCertified
 
 if TYPE_CHECKING:  # what answers is loaded with the first question
@@ -288,6 +290,35 @@ def best_effort(ask: Callable[..., Bounds[float]], *question: Any, **options: An
         return ask(*question, **options)
     except NotCertified as error:
         return error.bounds
+
+
+def no_guarantee(what: str, at: float, bracket: Bounds[float]) -> NotCertified | None:
+    """The error if a bracket promises nothing: an infinite epsilon at a delta, or a delta of 1.
+
+    >>> str(no_guarantee("epsilon", 0.0, Bounds(math.inf, math.inf)))
+    'no epsilon is certified at delta=0; ask with a larger delta, or change the protocol.'
+    """
+    if what == "epsilon" and bracket.upper == math.inf:
+        said, remedy = f"no epsilon is certified at delta={plain(at)}", "ask with a larger delta"
+    elif what == "delta" and float(rounded_up(bracket.upper)) >= 1:  # as it is published
+        said = f"no delta below 1 is certified at epsilon={plain(at)}"
+        remedy = "ask with a larger epsilon"
+    elif what == "epsilon" and at >= 1:
+        return NotCertified(f"delta={plain(at)} guarantees nothing; give a smaller one.", bracket)
+    else:
+        return None
+    return NotCertified(f"{said}; {remedy}, or change the protocol.", bracket)
+
+
+def too_wide(bracket: Bounds[float], rtol: float) -> NotCertified | None:
+    """The error if a bracket of epsilon is wider than `rtol` asks for, up to the rounding of its
+    width: for a bracket whose error `best_effort` passed over.
+
+    >>> too_wide(Bounds(1.0, 1.0009), 1e-3) is None, too_wide(Bounds(1.0, 1.1), 1e-3) is None
+    (True, False)
+    """
+    narrow = bounds.certificate.excess_width(bracket, rtol * (1 + 1e-12)) <= 1
+    return None if narrow else bounds.certificate.not_certified("epsilon", bracket, rtol)
 
 
 def _each(

@@ -30,11 +30,11 @@ from shuffledp import (
     UnaryEncoding,
     risk,
 )
+from shuffledp.bounds.readings import false_negative_rates, true_positive_rates
 from shuffledp.central import GaussianNoise, LaplaceNoise
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.mechanisms import ApproximateDP, PoissonSampled
 from shuffledp.randomizers import NoisyHistogram
-from shuffledp.tools.readings import false_negative_rates, true_positive_rates
 from shuffledp.tools.risk import Risk
 
 RATES = [Fraction(0), Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10), Fraction(1, 2)]

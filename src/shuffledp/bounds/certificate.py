@@ -17,9 +17,6 @@ from ..errors import NotCertified, ShuffleDPError
 
 #: Lower and upper values of a decreasing function at some places, each of shape [places].
 Sides = Callable[[Array], tuple[Array, Array]]
-#: What counts as the width of a bracket with a trivial side, over the width that was asked for:
-#: the next lattice is three times finer.
-NO_WIDTH = 8.0
 
 
 def certified(lower: float, upper: float) -> Bounds[float]:
@@ -45,12 +42,12 @@ def improved(last: Bounds[float], best: Bounds[float]) -> bool:
 def excess_width(bounds: Bounds[float], rtol: float) -> float:
     """The width of a bracket of epsilon over the one that `rtol` asks for.
 
-    With one trivial side it is `NO_WIDTH`.
+    With one trivial side there is no width; 8 makes the next lattice three times finer.
     """
     if bounds.lower == bounds.upper:
         return 0.0
     if bounds.upper == math.inf:
-        return NO_WIDTH
+        return 8.0
     return (bounds.upper - bounds.lower) / (rtol * max(bounds.upper, tuning.SMALL_EPSILON))
 
 

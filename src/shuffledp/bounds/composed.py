@@ -31,7 +31,6 @@ from ..composition.tilted_sum import (
     tilt_for_epsilon,
 )
 from .certificate import (
-    NO_WIDTH,
     certified,
     enclose_epsilon,
     excess_width,
@@ -111,7 +110,7 @@ class Attempt(NamedTuple):
     bounds : Bounds
     excess : float
         The width over the width that was asked for: at most 1 if the bracket is narrow enough,
-        infinite if no finer lattice can help, `NO_WIDTH` with one trivial side.
+        infinite if no finer lattice can help.
     target : float
         log(1/delta) to sample for, now that these bounds are known.
     """
@@ -146,7 +145,7 @@ def epsilon_attempt(
     # just the probability delta
     bounds, rounding = Bounds(min(bounds.lower, top), math.inf), 1e-9
     hopeless = high.infinite <= delta * (1 + rounding)
-    return Attempt(bounds, math.inf if hopeless else NO_WIDTH, target)
+    return Attempt(bounds, math.inf if hopeless else excess_width(bounds, rtol), target)
 
 
 def delta_attempt(
@@ -164,7 +163,7 @@ def delta_attempt(
     if high <= goal or is_narrow_delta(bounds, rtol):
         return Attempt(bounds, 1.0, target)
     if not 0 < low < goal:
-        return Attempt(bounds, NO_WIDTH, target)
+        return Attempt(bounds, excess_width(Bounds(0.0, math.inf), rtol), target)
     return Attempt(bounds, math.log(high / low) / math.log(goal / low), target)
 
 

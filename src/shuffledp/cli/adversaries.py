@@ -8,10 +8,10 @@ from typing import Annotated, Any, TypedDict
 from .._support.json_types import Keywords, Probability, RoundsAsked, Value
 from .._support.numeric import Bounds
 from ..errors import NotCertified
+from ..guarantee import too_wide
 from ..tools.adversaries import Ladder
 from ..tools.adversaries import adversaries as compare_analyses
 from ..tools.protocol import round_of_users, split
-from ..tools.statement import too_wide
 from . import options as o
 from .report import epsilon_shortfall, print_answer
 

@@ -14,10 +14,10 @@ from .._support.progress import progress
 from .._support.text import plain, rounded_down, rounded_up
 from ..accountant import Accountant, repeated
 from ..errors import NotCertified
-from ..guarantee import best_effort
+from ..guarantee import best_effort, no_guarantee
 from ..mixed import MixedShuffle
 from ..rounds import Round
-from ..tools.statement import no_guarantee, statement
+from ..tools.statement import statement
 from .options import GROUPS, PROTOCOL, command, make_round, numbers, options
 from .report import print_answer
 

@@ -13,9 +13,9 @@ from .._support.json_types import SCHEMA_VERSION, ErrorKind, ErrorReport
 from .._support.numeric import Bounds
 from .._support.text import json_text
 from ..errors import NotCertified, ShuffleDPError
+from ..guarantee import no_guarantee, too_wide
 from ..records import described
 from ..rounds import Round
-from ..tools.statement import no_guarantee, too_wide
 
 #: Exit codes other than 0, which says that the question was answered as asked: docs/json.md.
 #: 70 is EX_SOFTWARE of sysexits.h.

@@ -7,9 +7,10 @@ from typing import Any, TypedDict
 
 from .._support.json_types import Positive, Probabilities, Probability, RoundsAsked, Value
 from .._support.text import PAGE, rounded_down, rounded_up, wrapped
+from ..guarantee import no_guarantee
 from ..tools.risk import ORDERS, RATES
 from ..tools.risk import risk as readings
-from ..tools.statement import background, no_guarantee
+from ..tools.statement import background
 from .figure import PICTURE, draw
 from .options import CSV, GROUPS, PROTOCOL, TYPESET, command, make_round, numbers, options
 from .report import print_answer

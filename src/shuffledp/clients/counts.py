@@ -40,10 +40,8 @@ class Counts:
 
     Raises
     ------
-    InvalidParameter
-        If the tally is not a list of whole numbers.
-    OutOfRange
-        If a number is outside the supported range.
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
 
     Examples
     --------

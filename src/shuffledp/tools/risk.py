@@ -26,13 +26,13 @@ from .._support.text import (
     wrapped,
 )
 from ..accountant import Accountant, repeated
+from ..bounds.readings import false_negative_rates, renyi_divergences, true_positive_rates
 from ..errors import InvalidParameter
 from ..guarantee import DEFAULT_RTOL, Mechanism, best_effort
 from ..profiles.closed_form import GaussianProfile
 from ..randomizers import Gaussian
 from ..rounds import Round
 from . import style, tuning
-from .readings import false_negative_rates, renyi_divergences, true_positive_rates
 from .statement import aim, protected_group
 
 if TYPE_CHECKING:

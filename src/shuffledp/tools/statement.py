@@ -8,16 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from .._support.numeric import Bounds
 from .._support.text import PAGE, at_most, percent, percent_up, plain, rounded_up, wrapped
-from ..bounds.certificate import excess_width, not_certified
-from ..errors import NotCertified
+from ..bounds.readings import true_positive_rates
 from ..guarantee import Mechanism
 from ..mixed import MixedShuffle
 from ..randomizers.analyses import chapter
 from ..rounds import Round, RoundOfUsers
 from .protocol import round_of_users
-from .readings import true_positive_rates
 
 _FALSE_POSITIVES = 0.01  # the rate at which an attacker's success is stated
 _CAUTION = (
@@ -399,32 +396,3 @@ def _practically(epsilon: float) -> str:
 def _percent(share: Fraction) -> str:
     """Rounded up."""
     return f"{rounded_up(100 * share)} %"  # type: ignore[arg-type]
-
-
-def no_guarantee(what: str, at: float, bounds: Bounds[float]) -> NotCertified | None:
-    """The error if `bounds` promise nothing: an infinite epsilon at a delta, or a delta of 1.
-
-    >>> str(no_guarantee("epsilon", 0.0, Bounds(math.inf, math.inf)))
-    'no epsilon is certified at delta=0; ask with a larger delta, or change the protocol.'
-    """
-    if what == "epsilon" and bounds.upper == math.inf:
-        said, remedy = f"no epsilon is certified at delta={plain(at)}", "ask with a larger delta"
-    elif what == "delta" and float(rounded_up(bounds.upper)) >= 1:  # as it is published
-        said = f"no delta below 1 is certified at epsilon={plain(at)}"
-        remedy = "ask with a larger epsilon"
-    elif what == "epsilon" and at >= 1:
-        return NotCertified(f"delta={plain(at)} guarantees nothing; give a smaller one.", bounds)
-    else:
-        return None
-    return NotCertified(f"{said}; {remedy}, or change the protocol.", bounds)
-
-
-def too_wide(bounds: Bounds[float], rtol: float) -> NotCertified | None:
-    """The error if a bracket of epsilon is wider than `rtol` asks for, up to the rounding of its
-    width: of bounds whose error was passed over by `guarantee.best_effort`.
-
-    >>> too_wide(Bounds(1.0, 1.0009), 1e-3) is None, too_wide(Bounds(1.0, 1.1), 1e-3) is None
-    (True, False)
-    """
-    narrow = excess_width(bounds, rtol * (1 + 1e-12)) <= 1
-    return None if narrow else not_certified("epsilon", bounds, rtol)

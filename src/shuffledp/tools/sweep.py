@@ -23,7 +23,7 @@ from .._support.text import json_text, known_instead, plain, rounded_down, round
 from .._support.validate import choice, instance, show, tolerance
 from ..accountant import repeated
 from ..errors import InvalidParameter, NotCertified, ShuffleDPError
-from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
+from ..guarantee import DEFAULT_RTOL, NEIGHBOURS, no_guarantee
 from ..randomizers.base import parameter_names
 from .protocol import (
     CENTRAL_NOISE,
@@ -34,7 +34,6 @@ from .protocol import (
     round_of,
     usual_neighbours,
 )
-from .statement import no_guarantee
 
 __all__ = ["SweepTable", "sweep"]
 
