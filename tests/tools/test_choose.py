@@ -297,6 +297,7 @@ def test_no_local_eps0_is_above_the_cap(monkeypatch: pytest.MonkeyPatch) -> None
     assert {choice.name for choice in capped} == {"rr", "hashing", "unary"}
     # the largest within the cap, not one fewer digit of it
     assert all(0.998 * 3.33333 < choice.local_eps0 <= 3.33333 for choice in capped)
+    assert all(choice.limit.endswith(" exceeds max_eps0=3.33333") for choice in capped)
     (row,) = capped.unmet
     assert row.randomizer == "noisy-histogram"
     # no larger one would help

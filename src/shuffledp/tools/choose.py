@@ -197,13 +197,16 @@ class Candidate:
             return self.round(option, value)
 
         evaluate = evaluation(find, make, q.delta, q.rounds)
-        values = self._within_cap(option, values_of(find, make))
+        supported = values_of(find, make)
+        values = self._within_cap(option, supported)
         if start.value is not None:
             values = replace(values, start=start.value)
         found = approach(values, evaluate, q.epsilon, rtol, slack, start.steepness)
         if found.good is None:
             raise infeasible(values, found, q.epsilon, q.delta)
-        value, limit = values.grid.value(found.good), values.limit(found.good)
+        value, limit = values.grid.value(found.good), supported.limit(found.good)
+        if limit != values.limit(found.good):  # the range ends there because of the cap
+            limit = f"the next {find} exceeds max_eps0={plain(q.max_eps0)}"
         return Fit(value, found.steepness, found.bounds[found.good], limit)
 
     def _within_cap(self, option: int, values: ParameterRange) -> ParameterRange:
