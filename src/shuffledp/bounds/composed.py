@@ -159,8 +159,10 @@ def delta_attempt(
     bounds = certified(low, high)
     # delta may be far smaller than an upper bound that was not sampled for it
     target = -math.log(max(high if low >= high / 2 else low, 1e-300))
+    if is_narrow_delta(bounds, rtol):
+        return Attempt(bounds, 1.0, target)
     goal = _delta(lower, epsilon * (1 - rtol), Side.LOWER)
-    if high <= goal or is_narrow_delta(bounds, rtol):
+    if high <= goal:
         return Attempt(bounds, 1.0, target)
     if not 0 < low < goal:
         return Attempt(bounds, excess_width(Bounds(0.0, math.inf), rtol), target)

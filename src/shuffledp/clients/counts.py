@@ -15,9 +15,6 @@ from .._support.numeric import Array
 from .._support.rows import Records
 from ..errors import InvalidParameter
 
-MAX_USERS = validate.MAX_USERS
-_MOST_MODULUS = 2**256
-
 
 @dataclass(frozen=True, eq=False)
 class Counts:
@@ -65,9 +62,11 @@ class Counts:
         modulus: int | None = None,
         protocol: str | None = None,
     ) -> None:
-        object.__setattr__(self, "users", validate.count("users", users, MAX_USERS, least=0))
+        object.__setattr__(
+            self, "users", validate.count("users", users, validate.MAX_USERS, least=0)
+        )
         if modulus is not None:
-            modulus = validate.count("modulus", modulus, _MOST_MODULUS, least=2)
+            modulus = validate.count("modulus", modulus, 2**256, least=2)
         object.__setattr__(self, "modulus", modulus)
         object.__setattr__(self, "protocol", protocol)
         try:
@@ -467,8 +466,7 @@ def combine(estimates: Sequence[Combined], *, weights: str = "users") -> Combine
     used = [estimate for estimate in used if _is_known(estimate)]
     if not used:
         raise InvalidParameter(
-            "all estimates have infinite standard errors: nobody was asked this question; give at "
-            "least one estimate from answers."
+            "all standard errors are infinite: nobody was asked; give an estimate from answers."
         )
     if weights == "users":
         weight = np.array([float(estimate.users) for estimate in used])
@@ -491,14 +489,12 @@ def _planned_error(estimate: Estimate | MeanEstimate) -> float:
         error = float(np.max(estimate.standard_error))
     elif estimate.rare_error is None:
         raise InvalidParameter(
-            "an estimate has no rare_error, by which it is weighed; give what estimate returned, "
-            "or choose weights='users'."
+            "an estimate has no rare_error; give what estimate returned, or weights='users'."
         )
     else:
         error = estimate.rare_error / estimate.users
     if not error > 0:
         raise InvalidParameter(
-            "an estimate has no error, so that all others would have no weight; choose "
-            "weights='users'."
+            "an estimate has no error, so that no other would count; choose weights='users'."
         )
     return error
