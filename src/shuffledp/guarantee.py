@@ -121,7 +121,7 @@ class Guarantee(ABC):
         """Certified bounds on epsilon at this delta: lower <= exact epsilon <= upper.
 
         The exact value is that of the analyzed pair. The protocol itself may lose less, never more
-        than the upper bound.
+        than the upper bound. At delta = 0 both bounds are the largest loss of the pair, rounded up.
 
         Parameters
         ----------

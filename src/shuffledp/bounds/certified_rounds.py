@@ -52,7 +52,10 @@ class CertifiedRounds:
     def epsilon_bounds(
         self, delta: float, rtol: float, curve: Range | None = None
     ) -> Bounds[float]:
-        """At any delta; 0 asks for pure DP. `curve`: the range of all deltas of a curve."""
+        """Bounds at any delta. `curve` is the range of all deltas of a curve.
+
+        At 0, which asks for pure DP, both are the largest loss, rounded up.
+        """
         if delta == 0:
             return Bounds(*[self.pure_epsilon] * 2)
         return self._larger("epsilon", lambda order: order.epsilon_bounds(delta, rtol, curve), rtol)
@@ -72,7 +75,10 @@ class CertifiedRounds:
     def _larger(
         self, what: str, ask: Callable[[OneOrder], Bounds[float]], rtol: float
     ) -> Bounds[float]:
-        """Of the orders; one that is too wide does not matter if it is the smaller one."""
+        """Return the larger bounds of the two orders.
+
+        A bracket that is too wide is accepted if the other order exceeds it on both sides.
+        """
         narrow, wide = [], []
         for order in self._orders:
             try:
@@ -99,7 +105,7 @@ class OneOrder:
 
     @cached_property
     def composition(self) -> Composition:
-        """What later questions share; two threads that ask at once may make one each."""
+        """The composition, which later questions share. Two threads may both make it."""
         return composition.compose.Composition(self._parts)
 
     @property

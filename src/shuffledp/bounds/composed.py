@@ -120,14 +120,14 @@ class Attempt(NamedTuple):
     target: float
 
 
-#: Certifies what PLDs above and below the rounds tell.
+#: Returns what PLDs above and below the rounds certify.
 AskPLDs = Callable[[CountedPLDs, CountedPLDs], Attempt]
 
 
 def epsilon_attempt(
     composition: Composition, delta: float, rtol: float, upper: CountedPLDs, lower: CountedPLDs
 ) -> Attempt:
-    """Cross delta by the sums of the lower and of the upper PLDs; the width is in epsilon."""
+    """Return the bracket of epsilon by the sums of the lower and of the upper PLDs."""
     low, high = (TiltedSum(plds, tilt_for_delta(plds, delta)) for plds in (lower, upper))
 
     def sides(epsilon: Array) -> tuple[Array, Array]:
@@ -151,7 +151,10 @@ def epsilon_attempt(
 def delta_attempt(
     composition: Composition, epsilon: float, rtol: float, upper: CountedPLDs, lower: CountedPLDs
 ) -> Attempt:
-    """Evaluate both sums; the width is relative to the change of delta over rtol epsilon."""
+    """Return the bracket of delta by both sums.
+
+    Its excess is relative to the change of delta over `rtol` in epsilon.
+    """
     low, high = _delta(lower, epsilon, Side.LOWER), _delta(upper, epsilon, Side.UPPER)
     if epsilon == composition.max_loss:  # or more: only infinite losses count there
         low = min(low, infinite_mass(lower) * (1 - INFINITE_ERROR))

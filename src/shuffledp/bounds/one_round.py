@@ -27,8 +27,6 @@ from .certificate import (
 
 #: Where a profile is evaluated first, relative to where it should cross delta.
 _AROUND = (0.95, 0.985, 1.0, 1.015, 1.05)
-#: A bracket so many times too wide does not become narrow enough.
-_HOPELESS = 30.0
 
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
@@ -49,8 +47,9 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
 
     Notes
     -----
-    docs/theory/epsilon.md. Rough samples tell where to search. Both ends of the result are
-    epsilons at which narrow samples were evaluated, or 0 or the largest loss.
+    docs/theory/epsilon.md. Rough samples tell where to search, and where epsilon is 0. Both ends of
+    the result are epsilons at which narrow samples were evaluated, or 0, the largest loss or
+    infinity.
     """
     top = profile.max_loss
     depth = depth_for(-math.log(delta) + 6, profile.depths)  # what is lost is e^-6 of delta
@@ -60,10 +59,12 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     at_zero = float(rough(np.zeros(1)).upper[0])
     if at_zero <= delta:
         return Bounds(0.0, 0.0)
-    # both sides should have crossed delta there: they are about `width` apart
+    # the crossings of both sides are about the width of samples apart: this far around their
+    # midpoint, both should be enclosed
     margin = _width(profile, rtol) / 2 + loose
     first = np.minimum(np.multiply(_AROUND, _normal_epsilon(at_zero, delta)), top)
-    # smoothing errs on both sides alike: the middle is far nearer to the truth than either
+    # smoothing errs about equally on both sides: their midpoint is much closer to the true value
+    # than either bound
     twice = both_sides(lambda epsilon: np.mean(rough(epsilon).columns[:2], axis=0))
     middle = enclose_sides(twice, delta, first, top, margin / 2, enough=margin)
     start = np.clip(np.multiply(sum(middle) / 2, (1 - margin, 1 + margin)), 0.0, top)
@@ -140,7 +141,8 @@ def _refined(
         if excess <= 1:
             return bounds
         last, best = best, narrower(best, bounds)
-        if excess > _HOPELESS or not improved(last, best):
+        # a bracket 30 times too wide does not become narrow enough
+        if excess > 30 or not improved(last, best):
             break
     raise not_certified(name, best, rtol)
 

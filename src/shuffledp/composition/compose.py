@@ -31,7 +31,7 @@ from .pld import PLD, Sampled, lower_pld, upper_pld
 from .tilted_sum import CountedPLDs, LatticeTooLong, TiltedSum, cumulants, tilt_for_epsilon
 
 # proof constants: docs/theory/constants.md
-#: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
+#: A largest loss, where the profile reaches 0 with a slope, has been rounded up by a smaller share.
 _ENDS_BEFORE = 2.0**-46
 
 
@@ -244,7 +244,7 @@ class Composition:
         return PLDBracket(upper, lower, are_narrow, representing)
 
     def _strides(self, goal: float, fineness: float) -> list[float]:
-        """Return the distance of losses at which each group should be sampled if all are alike.
+        """Return how far apart each group's samples should be if all of its cells are equally wide.
 
         A distance h adds about h^2/6 to the variance of a round from above and takes h^2/3 from
         below: h^2 = 4 w times its mean square loss costs about w in relative epsilon. Rounds that

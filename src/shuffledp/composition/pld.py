@@ -220,8 +220,8 @@ def _matched_at_one(
     step: float, forward: LatticePolygon, reverse: LatticePolygon, side: Side
 ) -> tuple[LatticePolygon, LatticePolygon]:
     """With one value at alpha = 1, such that P[loss > 0], which is the value there and minus the
-    first slope, and P[loss < 0], which is minus the first slope of `reverse`, leave something for
-    0. Infinite losses are kept.
+    first slope, and P[loss < 0], which is minus the first slope of `reverse`, leave a mass
+    >= 0 for loss 0. Infinite losses are kept.
 
     From below that makes room for all masses; from above no profile is larger there, however wide
     the bracket of its sample at alpha = 1 may be: narrow cells beside it would be as steep.

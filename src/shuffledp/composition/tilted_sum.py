@@ -264,9 +264,9 @@ def tilt_for_delta(plds: CountedPLDs, delta: float) -> float:
     """Return the tilt that centres the sum where delta is about `delta`, by the saddle point."""
 
     def is_below_delta(tilt: float, found: Cumulants) -> bool:
-        total, mean, variance = found
+        log_mgf, mean, variance = found
         spread = math.log1p(tilt * math.sqrt(2 * math.pi * variance)) + math.log1p(tilt)
-        return total - tilt * mean - spread <= math.log(delta)
+        return log_mgf - tilt * mean - spread <= math.log(delta)
 
     return _smallest_tilt(plds, is_below_delta)
 

@@ -39,7 +39,7 @@ class BinaryPair(NamedTuple):
     gap: float  # p - q
 
     def in_order(self, order: ValueOrder) -> BinaryPair:
-        """The pair as seen from the first value: of that which it sends more often, as a 1."""
+        """The pair with bits relabelled so that 1 is what the first value sends more often."""
         if order is ValueOrder.FORWARD:
             return self
         return BinaryPair(self.not_q, self.q, self.not_p, self.p, self.gap)
@@ -94,7 +94,7 @@ class BinaryLaw(Law):
         )
 
     def seen(self, orders: Sequence[ValueOrder]) -> list[BinaryPair]:
-        """The two ends, as numbers of this law, in each order."""
+        """The pairs of the two ends in each order, not rounded to a side."""
         pair = BinaryPair(self.p, self.not_p, self.q, self.not_q, self.p - self.q)
         return [pair.in_order(order) for order in orders]
 

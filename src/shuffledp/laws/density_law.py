@@ -152,9 +152,9 @@ def _cell_edges(found: _WideningByLoss, users: int, width: float) -> Array:
     """Losses that separate cells, close to each other where cells would widen a profile.
 
     With r = e^loss, cells of width h move r by h r and, as long as no score outweighs all
-    others, add h^2/4 of its square to the variance of the scores, which is twice as much as
-    they add to epsilon: there h goes with the third root of its share in the variance. The
-    same holds of larger scores, with the density of the others' sum where it cancels them. If
+    others, increase E[r^2] by a relative h^2/4, and epsilon by half of its share in the variance
+    of the scores: there h is inversely proportional to the third root of that share. The same
+    holds of larger scores, with the density of the others' sum where it cancels them. If
     a single score has to reach a sum, it contributes a stop-loss, which cells move by h^2/4
     times the hazard of the loss.
     """

@@ -37,9 +37,9 @@ class ClassProfile(PrivacyProfile):
     ----------
     laws : tuple of ClassLaw
     users : int
-        The users who send.
+        The number of senders.
     idle : int
-        The senders are a random subset of them and this many others, who send nothing.
+        The number of users who were not drawn: senders are a random subset of `users` + `idle`.
     histogram_laws : tuple of ClassLaw
         Laws whose classes are histograms of the messages of all users together.
     """

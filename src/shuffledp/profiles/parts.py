@@ -40,9 +40,9 @@ def round_profile(law: Law, users: int, idle: int = 0) -> PrivacyProfile:
     ----------
     law : Law
     users : int
-        The users who send.
+        The number of senders.
     idle : int
-        The senders are a random subset of them and this many others, who send nothing
+        The number of users who were not drawn: senders are a random subset of `users` + `idle`
         (docs/theory/sampling.md).
 
     Raises
@@ -95,7 +95,7 @@ def round_parts(law: Any, users: int, neighbours: str = "replace") -> Parts:
     Notes
     -----
     The parts of "replace" are the same in both orders, and a bound for "remove" too, unless there
-    are so few columns that two vectors without a common 1 do not fit in.
+    are fewer columns than twice the 1s of a value.
     """
     match law:
         case BitColumns():
