@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,7 @@ from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
 from shuffledp import tuning
 from shuffledp.engines.big_scores import dominant_stop_loss
 from shuffledp.engines.fourier import stop_loss
-from shuffledp.engines.problem import ScoreSums
+from shuffledp.engines.problem import ScoreSums, StopLossBounds
 from shuffledp.engines.tilted_lattice import lattice_stop_loss
 
 
@@ -74,6 +75,42 @@ def test_one_more_user_with_a_law_of_their_own(
         assert float(truth) * (1 - 1e-13) <= upper
         assert (fall_low, fall_high) == (0.0, math.inf if lower > 0 else 0.0)
     assert points == 8 or upper - lower < 0.001 * truth + 1e-3
+
+
+@pytest.mark.parametrize("engine", [lattice_stop_loss, stop_loss])
+@pytest.mark.parametrize("width", [1e-2, 1e-4])
+@pytest.mark.parametrize("digits", [40, 60])
+def test_one_more_user_who_outweighs_nearly_all_others(
+    engine: Callable[..., StopLossBounds], width: float, digits: int
+) -> None:
+    """3000 users, half of whom gain 1, one in 10^digits gains 2000, and one who loses 4000."""
+    scores, rare = np.array([[1.0, 2000.0, -4000.0]]), 10.0**-digits
+    sums = ScoreSums(
+        scores,
+        np.array([[0.5, rare, 0.0]]),
+        np.abs(scores),
+        np.zeros(1),
+        3000,
+        last=np.array([[0.0, 0.0, 1.0]]),
+    )
+    # of one large score, by Hoeffding: 500 more than half of the others gain 1
+    most = 3000 * rare * 1000 * math.exp(-2 * 500**2 / 3000) + (3000 * rare) ** 2 * 2000
+    lower, upper = (float(side[0]) for side in engine(sums, width)[:2])
+    assert lower <= most
+    # two large scores, and a quarter of the others
+    assert upper >= math.comb(3000, 2) * rare**2 * 500
+
+
+def test_a_scale_that_is_in_range_by_its_noise_alone() -> None:
+    """Scores of 10^100, of which half of the users have one, and a probability of 10^-332."""
+    users, least = 20_000, 12_743
+    truth = Fraction(math.comb(users, least + 1), 2**users) * 10**100  # of one term
+    score, chance = np.array([[1e100]]), np.array([[0.5]])
+    sums = ScoreSums(score, chance, score, np.array([least * 1e100]), users)
+    for width in (0.3, 0.1, 1e-3):
+        lower, upper = both_sides(sums, width)
+        assert Fraction(lower) <= 6 * truth  # of all terms
+        assert truth * (1 - Fraction(1, 10**9)) <= Fraction(upper)
 
 
 @pytest.mark.parametrize("users", [10, 1000])

@@ -153,6 +153,26 @@ def test_scores_that_nobody_has_where_no_bound_is_finite(
     assert upper == math.inf or truth <= Fraction(upper)
 
 
+@pytest.mark.parametrize("given", [0.0, -1e-18])
+def test_a_score_whose_error_makes_it_positive(given: float) -> None:
+    """One in 10^100 has the score that is positive for certain."""
+    most = Fraction(given) + 15 * Fraction(1, 2**53)
+    chances = tuple(map(Fraction, (1e-100, 0.5, 0.25)))
+    truth = stop_loss_by_counting(((Fraction(1), most, Fraction(-1)), chances), 5)
+    scores, masses = np.array([[1.0, given, -1.0]]), np.array([[float(x) for x in chances]])
+    sums = ScoreSums(scores, masses, np.ones((1, 3)), np.zeros(1), 5)
+    lower, upper = both_sides(sums, 1e-4)
+    assert 0.0 < lower <= 1e-98
+    assert truth <= Fraction(upper)
+
+
+def test_a_width_for_which_any_bound_is_enough() -> None:
+    law = tuple(map(Fraction, (5, 3, -1))), tuple(map(Fraction, (1e-9, 1e-9, 0.5)))
+    truth = stop_loss_by_counting(law, 4)
+    lower, upper = both_sides(ScoreSums(*columns(law), 4), 1000.0)
+    assert Fraction(lower) <= truth <= Fraction(upper)
+
+
 def test_more_users_than_bounds_hold_for_and_a_score_that_nobody_has() -> None:
     scores = np.array([[5.0, 3.0, -1.0]])
     chances = np.array([[0.0, 1e-9, 0.5]])

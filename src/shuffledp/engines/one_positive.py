@@ -39,10 +39,12 @@ def one_positive_stop_loss(sums: ScoreSums, width: float) -> StopLossBounds:
     """
     p, n = sums.probabilities, float(sums.users)
     is_positive = (sums.scores > 0) & (p > 0)
+    # what all others add who have a positive score by its error only
+    barely = np.where(is_positive, 0.0, sums.scores + ROUNDING * sums.magnitudes)
     mass, error = np.sum(p * is_positive, axis=1), sums.error + (40 + p.shape[1]) * UNIT
     underflow = LEAST + 64 * n * p.shape[1] * 5e-324
     with np.errstate(all="ignore"):  # scores out of all range
-        most = sums.trivial_bound()
+        most, errors = sums.trivial_bound(), n * np.sum(p * np.maximum(barely, 0.0), axis=1)
         lower, upper = np.zeros(len(p)), most + underflow
         rows = np.flatnonzero((mass > 0) & (mass < 0.5))
         if len(rows):
@@ -52,7 +54,7 @@ def one_positive_stop_loss(sums: ScoreSums, width: float) -> StopLossBounds:
             low, high = _by_size(sums.rows(rows), is_positive[rows], mass, width)
             low = n * np.exp(log_none) * low * (1 - slack) - underflow
             # more positive scores than one count with all that they are
-            high = n * high - np.expm1(log_none) * most
+            high = n * high - np.expm1(log_none) * most + errors[rows]
             lower[rows] = np.where(low > 0, low, 0.0)
             upper[rows] = np.fmin(high * (1 + slack), most) + underflow
     return without_falls(lower, upper)
@@ -88,7 +90,8 @@ def _by_size(
     )
     upper = chance * stop_loss(problem, width, solve=_markov_bound).upper
     total = np.bincount(row, upper, len(mass))[row]
-    kept = np.flatnonzero(~(upper < 0.01 * width * total))  # Markov's bound is enough of the others
+    # Markov's bound is enough of the others, and there are 64 sizes at most
+    kept = np.flatnonzero(~(upper < 0.01 * min(width, 1.0) * total))
     # Markov's bounds are a few times too large
     known = np.maximum((total - upper)[kept], 0.0) / (4 * chance[kept])
     found = lattice_stop_loss(problem.rows(kept), width, known)

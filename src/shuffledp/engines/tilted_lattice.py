@@ -37,7 +37,7 @@ from .._support.transforms import (
 )
 from .fourier import stop_loss
 from .problem import ROUNDING, ScoreSums, StopLossBounds, without_falls
-from .tilted_law import Aliases, TiltedLaw
+from .tilted_law import DEEPEST, Aliases, TiltedLaw
 
 # proof constants: docs/theory/constants.md
 _MOST_GROWTH = 0.05  # total relative error of all masses beyond which nothing is resolved
@@ -124,13 +124,13 @@ def lattice_stop_loss(sums: ScoreSums, width: float, known: Array | None = None)
 def _on_lattices(sums: ScoreSums, unit: Array, width: float, known: Array) -> StopLossBounds:
     """Return the bounds for scores in [-1, 1], times unit; not finite where the range is left."""
     law, cut = TiltedLaw.of(sums, width).with_affordable_noise(width, known)
-    aliases, out_of_range = Aliases(law), law.is_out_of_range
+    aliases = Aliases(law)
     period = aliases.period(cut)
     # h^2 = 2 tau^2 over the number of moved scores: the bounds are then narrower than with the
     # noise of the Fourier integral
     wanted = period / (law.tau * np.sqrt(2 / np.maximum(sums.expected_uncommon, 1.0)))
     wanted = np.clip(wanted, 8, max(tuning.MOST_POINTS, 8))
-    usable = np.isfinite(wanted) & np.isfinite(period) & ~out_of_range
+    usable = np.isfinite(wanted) & np.isfinite(period) & ~law.is_out_of_range
     points = np.array([fast_length(number) for number in np.where(usable, wanted, 8).tolist()])
     found = np.array(without_falls(np.zeros(len(points)), np.full(len(points), np.inf)))
     for size in np.unique(points).tolist():
@@ -144,8 +144,8 @@ def _on_lattices(sums: ScoreSums, unit: Array, width: float, known: Array) -> St
             if Side.UPPER in sums.sides:
                 found[1, rows] = _upper(lattice)
     return StopLossBounds(
-        np.where(out_of_range, 0.0, found[0] * unit),
-        np.where(out_of_range, law.markov_bound(unit), found[1] * unit),
+        found[0] * unit,
+        np.fmin(found[1] * unit, law.markov_bound(unit)),
         found[2],
         found[3],
     )
@@ -295,12 +295,16 @@ class _ScoreLattice:
         )
 
     def scale(self, norm: Array, threshold: Array) -> tuple[Array, Array]:
-        """Return lower and upper bounds on E e^(theta S) for masses with this norm."""
+        """Return lower and upper bounds on E e^(theta S) for masses with this norm.
+
+        The scale of the law may be in range by its noise alone: without it, nothing is resolved.
+        """
         n, theta = float(self.law.sums.users), self.law.theta
         parts = n * np.log(norm), n * self.top, self.last_top, -theta * threshold
         exponent = sum(parts)
         error = 16 * UNIT * (sum(np.abs(part) for part in parts) + 8)
-        return np.exp(exponent - error), np.exp(exponent + error)
+        is_below = np.minimum(exponent, exponent - np.log(theta)) < DEEPEST
+        return np.exp(exponent - error), np.where(is_below, np.inf, np.exp(exponent + error))
 
 
 def _lower(lattice: _ScoreLattice, aliases: Aliases) -> tuple[Array, Array, Array]:

@@ -24,7 +24,8 @@ from .problem import ROUNDING, ScoreSums
 # proof constants: docs/theory/constants.md
 MORE = 1.1  # covers the error of the weights in a mean, and in the root of one
 _MOST_CHANGE = 0.05  # relative error of E e^(theta z) beyond which nothing is resolved
-_DEEPEST = -700.0  # e^_DEEPEST is near the end of the range of a double
+DEEPEST = -700.0  # e^DEEPEST is near the end of the range of a double
+_LEAST_NORM = 1e-290  # of the one more user: in smaller ones, terms leave the range of a double
 
 #: Markov's inequality is applied at the tilts theta (1 + this): small steps serve light tails,
 #: large ones heavy tails. Any positive numbers are sound.
@@ -93,6 +94,7 @@ class TiltedLaw:
         if sums.last is not None:
             last = sums.last * np.exp(theta[:, None] * scores)
             total = last.sum(axis=1)
+            total = np.where(total > _LEAST_NORM, total, np.nan)
             last /= total[:, None]
             log_scale += np.log(total)
             variance += np.sum(last * scores**2, axis=1) - np.sum(last * scores, axis=1) ** 2
@@ -185,7 +187,7 @@ class TiltedLaw:
     def is_out_of_range(self) -> NDArray[np.bool_]:
         """Whether the scale is below the range of a double; then only Markov's bound is given."""
         log_bound = np.minimum(self.log_scale, self.log_scale - np.log(self.theta))
-        below: NDArray[np.bool_] = log_bound < _DEEPEST
+        below: NDArray[np.bool_] = log_bound < DEEPEST
         return below
 
     def markov_bound(self, unit: Array | float = 1.0) -> Array:
@@ -279,7 +281,9 @@ class Aliases:
     def of_others(self, period: Array) -> Array:
         """Return a bound on what copies add to the number of uncommon scores, if S > 0."""
         n, decay = float(self._law.sums.users), np.exp(-self._law.theta * period)
-        mean = self._law.sums.expected_uncommon * (1 + 1e-6) + n * self._law.sums.error
+        sums = self._law.sums
+        error = sums.error + UNIT * (24 + sums.scores.shape[1])
+        mean = sums.expected_uncommon * (1 + 1e-6) + n * error
         below = self._below(period, -np.log(n * self._other_share))
         total: Array = (mean * decay / (1 - decay) + below) * (1 + 1e-6)
         return total
@@ -336,9 +340,10 @@ def _log_mgf_beyond(law: TiltedLaw) -> tuple[Array, Array, Array]:
         change = factor * law.relative * np.abs(growth).sum(axis=2) / (1 + growth.sum(axis=2))
         values[rows] = n * np.log1p(growth.sum(axis=2)) + (law.tau * tilts[rows]) ** 2 / 2
         values[rows] += n * change
-        if law.sums.last is not None:
-            last[rows] = np.log(np.sum(law.sums.last * np.exp(exponent), axis=2))
-            last[rows] += 2 * factor * law.relative
         unknown = (exponent >= 700.0).any(axis=2) | ~(change < _MOST_CHANGE)
+        if law.sums.last is not None:
+            total = np.sum(law.sums.last * np.exp(exponent), axis=2)
+            last[rows] = np.log(np.maximum(total, _LEAST_NORM)) + 2 * factor * law.relative
+            unknown |= total < _LEAST_NORM
         values[rows][unknown] = np.inf
     return tilts, values, last
