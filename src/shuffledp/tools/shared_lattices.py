@@ -38,7 +38,7 @@ class SharedLattices:
         if 0 < self._delta < 1 and sum(count for _, count in orders[0]) > 1:
             each = [self._in_order(order, merged) for order, merged in enumerate(orders)]
             return Bounds(max(b.lower for b in each), max(b.upper for b in each))
-        return best_effort(CertifiedRounds(parts).epsilon_bounds, self._delta, rtol=self._rtol)
+        return best_effort(CertifiedRounds(parts).epsilon_bounds, self._delta, self._rtol)
 
     def _in_order(self, order: int, parts: Parts) -> Bounds[float]:
         """The same in one of the orders of the neighbours."""
