@@ -417,7 +417,7 @@ def _attained_loss(parts: Parts) -> Fraction:
 
 
 def repeated(what: Mechanism | Accountant, rounds: int) -> Accountant:
-    """An accountant of rounds of one kind, or of all that was composed, so many times."""
+    """An accountant of so many repetitions of a round, or of everything in an accountant."""
     accountant = Accountant()
     for round_, count in what.rounds if isinstance(what, Accountant) else [(what, 1)]:
         accountant.compose(round_, count * rounds)

@@ -125,7 +125,7 @@ class Aggregate(RoundOfUsers):
 
     @property
     def idealised(self) -> str:
-        """Sums of real numbers are: sums of numbers that are rounded first are others."""
+        """Sums of exact real numbers are: rounding before adding is a different mechanism."""
         is_real = isinstance(self.law, laws.noise_law.GaussianShare)
         return "to exact real numbers, which no device sends" if is_real else ""
 
@@ -134,7 +134,7 @@ class Aggregate(RoundOfUsers):
         return [*super().remarks, *self.randomizer.sum_remarks.items()]
 
     def _attained(self, ask: Ask) -> float:
-        """Of one column the worst datasets of all are known."""
+        """For a single column the worst datasets are known, so that the bound is attained."""
         every = profiles.parts.round_parts(self.law, self.messages * self.honest, self.neighbours)
         is_bound = isinstance(self.law, laws.integer_noise.SharedVectorNoise)
         alone = self.sample_rate == 1 and sum(count for _, count in every) == 1 and not is_bound

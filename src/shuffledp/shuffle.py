@@ -247,8 +247,9 @@ class Shuffle(RoundOfUsers):
         return best_effort(bounds.one_round.epsilon_bounds, attained, delta, rtol).lower
 
     def _attained_round(self, epsilon: float = 0.0) -> PrivacyProfile:
-        """Of actual neighbouring datasets; if the number of senders varies, of a single pair of
-        datasets, bad at this epsilon.
+        """The profile of actual neighbouring datasets.
+
+        If the number of senders varies, that of a single pair of datasets, bad at this epsilon.
 
         If a user has several messages then one of them differs: with the others holding one value,
         that is a round of as many users as there are messages.

@@ -195,8 +195,8 @@ class _OneSidedCrossing:
 
         Beyond is above the crossing for the upper side, where `shift` is positive, and below it for
         the lower side. Once the end that is to be published is within twice the shift of where the
-        function should cross, it stays: only the other end is looked for, on the other side of the
-        crossing, and that only if the bracket must be proven to be narrow.
+        function should cross, it stays. Then, unless the bracket is `narrow` enough already, the
+        other end is looked for, on the other side of the crossing.
         """
         width = self.high - self.low
         if width <= abs(shift) * self.high or self.high <= 1e-12 * self._top:

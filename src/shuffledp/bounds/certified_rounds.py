@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # loaded with the first question about several rounds
 class CertifiedRounds:
     """Profiles and how many rounds have each; rounds in which nothing is lost do not count.
 
-    Where profiles are of one order of the neighbours (`PrivacyProfile.reverse`), both orders are
+    If a profile covers one order of the neighbours only (`PrivacyProfile.reverse`), both orders are
     composed and the larger value counts.
     """
 

@@ -187,8 +187,8 @@ def _search(
     """Return the bracket of the first lattice whose bracket is narrow enough.
 
     The bounds of every lattice are certified, so that whatever is returned or raised is. A lattice
-    is sampled for some deltas, the targets, with some fineness. After one whose bracket is too wide
-    comes one
+    is sampled for some deltas, the targets, with some fineness. If the bracket is too wide, the
+    next lattice is one
 
     * for the delta that was found, if that is not among the targets: where epsilon was given, or
       the first lattice was for a whole curve;

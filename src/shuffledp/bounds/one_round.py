@@ -52,7 +52,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     infinity.
     """
     top = profile.max_loss
-    depth = depth_for(-math.log(delta) + 6, profile.depths)  # what is lost is e^-6 of delta
+    depth = depth_for(-math.log(delta) + 6, profile.depths)  # what is cut off is e^-6 of delta
     loose = min(tuning.LOOSE, 0.05 * rtol)
     search_width = loose if profile.is_slow else 2.5e-10  # far below the width of any bracket
     rough = profile.sampler(depth, _rough_width(profile))
@@ -150,7 +150,7 @@ def _refined(
 def _width(profile: PrivacyProfile, rtol: float) -> float:
     """The width of the first attempt.
 
-    It is much narrower than asked for where that costs little: both bounds then read alike.
+    It is much narrower than asked for where that costs little: both bounds then print alike.
     """
     if profile.is_expensive and profile.is_slow:
         return 0.8 * rtol

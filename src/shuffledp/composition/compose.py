@@ -149,10 +149,10 @@ class Composition:
         Parameters
         ----------
         rtol : float
-            Relative width in epsilon that is asked for. At a fineness of 1 about a third of it
-            goes to cells and as much to samples.
+            Relative width in epsilon that is asked for. At a fineness of 1 at most a third of it
+            (`sample_width`) goes to cells, and as much to samples.
         fineness : float
-            Both of these widths fall with its square.
+            What cells and samples may cost falls with its square.
         targets : tuple of float
             log(1/delta) of the composition for which the PLDs are to be sharp, the largest last:
             rounds are resolved a little deeper than that.
@@ -196,7 +196,7 @@ class Composition:
             Shape [epsilons] each; 0 and 1 where every lattice is too long.
         """
         targets = tuple(-math.log(least) * share for share in tuning.GRADED)
-        for _ in range(8):  # no lattice that is short enough is coarser
+        for _ in range(8):  # after eight halvings every lattice that can fit does
             try:
                 plds = self.plds(rtol, self.fineness, targets)
                 lower = _deltas(plds.lower, epsilon, Side.LOWER)
@@ -275,7 +275,7 @@ class Composition:
 
 
 def _orders(profile: PrivacyProfile) -> list[tuple[PrivacyProfile, Order | None]]:
-    """Return what to sample, and which losses the samples stand for: of equal orders, both."""
+    """Return what to sample, and which losses the samples stand for; None for both."""
     if profile.reverse is None:
         return [(profile, None)]
     return [(profile, Order.FORWARD), (profile.reverse, Order.BACKWARD)]
@@ -299,7 +299,7 @@ def _deltas(plds: CountedPLDs, epsilon: Array, side: Side) -> Array:
     deviation = math.sqrt(cumulants(plds, 0.0).variance)
     # two deviations from its centre a tilted sum still has twelve digits
     distance = max(2 * deviation, float(epsilon.max()) / 400, 1e-300)
-    # no two centres are nearer to each other than that, and none is farther from an epsilon
+    # the centres are that far apart, so that every epsilon is between two of them
     before, after = np.floor(epsilon / distance), np.ceil(epsilon / distance)
     sharper = np.minimum if side is Side.UPPER else np.maximum
     deltas = np.full(len(epsilon), side * math.inf)

@@ -1,8 +1,8 @@
 """Estimates that lattices are planned with: groups of similar rounds, their outlines, influences.
 
 An outline is a coarse PLD. Splitting or merging the outcomes of a round whose losses lie in a cell
-of width h around l, with mass m, changes delta(epsilon) by about m h^2 times the density of the
-other rounds' sum at epsilon - l. So what counts is the law of one round's loss given that all
+of width h around l, with mass m, changes delta(epsilon) in proportion to m h^2 times the density of
+the other rounds' sum at epsilon - l. So what counts is the law of one round's loss given that all
 losses add up to epsilon. Of light tails that is the law under the composition's tilt, of heavy ones
 it is not: by a formula with the tilt alone, 2 to 100 rounds of Gaussian(0.35) with 10^9 users take
 more than 10 s instead of 1 s.

@@ -1,11 +1,11 @@
 """Privacy loss distributions on a lattice, one for each side, made from a sampled profile.
 
-Upper: the chords of the profile between lattice points. Every cell's P- and Q-mass moves to the
-two lattice points around it, and both masses are kept ("connect the dots", Doroshenko et al. 2022).
+Upper: the chords of the profile between samples. Every cell's P- and Q-mass moves to the two
+lattice points around it, and both masses are kept ("connect the dots", Doroshenko et al. 2022).
 Lower: a convex polygon with corners on the lattice that stays below the profile's tangents, which
-merges outcomes. Both differ from the profile by the square of the step. Losses > 0 come from the
-profile of (P, Q), losses < 0 from that of (Q, P), and the rest sits at 0. Replace-one profiles are
-symmetric: one profile serves both.
+merges outcomes. Both differ from the profile by the square of the distance of samples. Losses > 0
+come from the profile of (P, Q), losses < 0 from that of (Q, P), and the rest sits at 0. Replace-one
+profiles are symmetric: one profile serves both.
 
 Theory: docs/theory/pld.md.
 """

@@ -4,8 +4,8 @@ No tilt fits scores that are rarely far larger than all others together. There a
 in both what remains without the big scores is a law that the integral or the lattice is quick for.
 
 *Dominant scores* (`dominant_stop_loss`). Call a score big if it is at least B and low if it is
-below -B, with B larger than the sum of the other scores ever is. With J the number of users whose
-score is big, none being low,
+below -B, with B larger than the sum of the other scores is likely to be. With J the number of users
+whose score is big, none being low,
 
     E[(S)_+] = E[(S)_+; J = 0] + E[S; J >= 1] + E[(S)_-; J >= 1].
 
@@ -135,7 +135,7 @@ def dominant_stop_loss(
 
 
 def _dominance_level(sums: ScoreSums) -> Array:
-    """Return B, the least score that exceeds what all smaller ones add up to; inf without one.
+    """Return B, the least score that exceeds what all smaller ones are likely to add up to, or inf.
 
     Any B is sound if half of the law is nearer to 0. The drift and DOMINANCE deviations of the sum
     without big scores make the third term negligible.
@@ -238,8 +238,8 @@ def _mean_with_low(
 ) -> StopLossBounds:
     """Return bounds on E[(S)_+; some score is low].
 
-    It is at most the sum of the big scores and what the others exceed a low score by. One big and
-    one low score may nearly cancel; more of them than that are next to impossible.
+    It is at most the sum of the big scores and the excess of the others' sum over a low score. One
+    big and one low score may nearly cancel; more of them than that are next to impossible.
     """
     n, p, size = float(sums.users), sums.probabilities, sums.magnitudes
     p_big, p_low, sum_big = (np.sum(x, axis=1) for x in (p * big, p * low, p * size * big))

@@ -339,7 +339,7 @@ def number_of_relevant_nodes(
     """
     others, spread = float(law.sums.users - 1), spread_of_others(law)
     with np.errstate(divide="ignore", invalid="ignore"):
-        # half a block is one turn of the root mean square of a sum
+        # in half a block, the root mean square of a sum turns by one radian
         wanted = np.clip(2 / (spread * rule.step), 1, rule.number)
     size = np.where(np.isfinite(wanted), wanted, 1).astype(np.intp)
     number, blocks = rule.number + 1, rule.number // size + 2

@@ -129,19 +129,19 @@ def bound_stop_loss(sums: ScoreSums, width: float, least: float = 0.0) -> StopLo
     Notes
     -----
     docs/theory/engines.md. Every rule answers the rows that it suits and whose values are not known
-    to a relative `width`, which is more than a width in epsilon asks for: usually all rules that
-    suit a row are tried. Upper bounds and lower bounds of several rules are intersected.
+    to a relative `width`. That is stricter than the width in epsilon, so that usually all rules
+    that suit a row are tried. Upper bounds and lower bounds of several rules are intersected.
     """
     problem, rows = StopLossProblem(sums, width, least), len(sums.scores)
     found = np.array(without_falls(np.zeros(rows), np.full(rows, np.inf)))
-    lower, upper = found[:2]
+    lower, upper = found[:2]  # views
     is_wide = np.ones(rows, dtype=bool)
     for rule in RULES:
         chosen = (is_wide & rule.suits(problem)).nonzero()[0]
         if len(chosen):
             again = np.array(rule.solve(problem.rows(chosen)))
             upper[chosen] = np.fmin(upper[chosen], again[1])
-            # a line belongs to its lower bound
+            # the fall is that of whichever lower bound is kept
             better = again[0] > lower[chosen]
             for row in (0, 2, 3):
                 found[row, chosen[better]] = again[row, better]

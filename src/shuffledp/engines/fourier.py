@@ -40,8 +40,9 @@ from .characteristic_function import (
 from .problem import LEAST, ROUNDING, ScoreSums, StopLossBounds, without_falls
 from .tilted_law import Aliases, TiltedLaw
 
-#: Bounds for scores in [-1, 1]: from the sums, the unit by which the scores were divided, the width
-#: and the known part of the value, divided by the unit too. Not finite where the range is left.
+#: Returns bounds for scores in [-1, 1], times the unit by which the scores were divided. Its
+#: arguments are the scaled sums, the unit, the width and the known part of the value over the unit.
+#: The bounds are not finite where the range of a double is left.
 Solver = Callable[[ScoreSums, Array, float, Array], StopLossBounds]
 
 
@@ -213,7 +214,7 @@ def _node_sums(law: TiltedLaw, rule: Quadrature, cut: Array) -> Array:
 
 
 def _node_sums_of_many_values(law: TiltedLaw, rule: Quadrature, cut: Array) -> Array:
-    """Return the same by transforms, at all nodes up to the last relevant one."""
+    """Return the sums of `_node_sums` by transforms, at all nodes up to the last relevant one."""
     omitted = OmittedNodes(law, rule)
     number = number_of_relevant_nodes(law, rule, cut, omitted)
     sums, order = np.zeros((5, len(number))), np.argsort(number)

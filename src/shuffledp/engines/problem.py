@@ -2,9 +2,9 @@
 
 The delta of a round of n users at epsilon is at most E[(S)_+]/n. Every user draws a message from
 the blanket, the part of the message law that all users share, or has the score 0, and S adds up the
-scores of these messages. A score says how much likelier a message is under one value in question
-than e^epsilon times under the other. The engines know nothing of this: they get scores and their
-probabilities.
+scores of these messages. The score of a message is (u - e^epsilon v)/blanket, where u and v are its
+probabilities for the two values in question. What no blanket covers is added by the callers. The
+engines know nothing of this: they get scores and their probabilities.
 
 Theory: docs/theory/engines.md.
 """

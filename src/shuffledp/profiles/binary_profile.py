@@ -3,7 +3,7 @@
 The worst datasets have two values only: m of the n - 1 others send 1 with probability p, the rest
 with probability q. H(m) is the delta of these datasets at the epsilon in question, and the profile
 is the largest H(m). Every m lies in a range whose upper bound was evaluated; ranges that may hold
-more than the largest H(m) found are cut into smaller ones.
+more than the largest H(m) found, by more than a tolerance, are cut into smaller ones.
 
 Theory: docs/theory/binary-messages.md.
 """

@@ -178,7 +178,7 @@ class ClassSampler:
         self._least = table.users * math.exp(-depth)
 
     def __call__(self, epsilon: Array) -> Samples:
-        """Samples of the largest profile, at least the tangent at its largest loss."""
+        """Samples of the largest profile, raised to the tangent at its largest loss."""
         epsilon, table = np.asarray(epsilon, dtype=float), self._table
         found = self.largest(epsilon, np.ones((len(table), len(epsilon)), dtype=bool))
         end, fall = table.largest_loss, table.last_fall

@@ -28,7 +28,7 @@ _NAMES = {"epochs": "kept_epochs"}
 #: What the adversary may see; the first is meant if none is named.
 VIEWS = (*USER_ROUNDS, *OTHER_ROUNDS)
 #: What describes a round without a randomizer, by its view, and all of these parameters together.
-#: Epochs are rounds, but for those in which examples keep their steps.
+#: `rounds` is the number of epochs; those in which examples keep their steps are a parameter.
 VIEW_PARAMETERS = {
     view: {_NAMES.get(name, name): each for name, each in parameters_of(kind).items()}
     for view, kind in OTHER_ROUNDS.items()
