@@ -51,10 +51,13 @@ def one_positive_stop_loss(sums: ScoreSums, width: float) -> StopLossBounds:
             mass, most = mass[rows], most[rows]
             log_none = (n - 1) * np.log1p(-mass)
             slack = np.expm1(2.5 * n * error * mass + 8 * error - 16 * UNIT * log_none)
-            low, high = _by_size(sums.rows(rows), is_positive[rows], mass, width)
+            low, high, twice = _by_size(sums.rows(rows), is_positive[rows], mass, width)
             low = n * np.exp(log_none) * low * (1 - slack) - underflow
-            # more positive scores than one count with all that they are
-            high = n * high - np.expm1(log_none) * most + errors[rows]
+            # two positive scores leave at most the mean of what twice each of them leaves, and more
+            # of them count with all that they are
+            another = (n - 1) * mass
+            several = np.fmin(another / 2 * (n * twice + another * most), most * another)
+            high = n * high + several + errors[rows]
             lower[rows] = np.where(low > 0, low, 0.0)
             upper[rows] = np.fmin(high * (1 + slack), most) + underflow
     return without_falls(lower, upper)
@@ -62,10 +65,11 @@ def one_positive_stop_loss(sums: ScoreSums, width: float) -> StopLossBounds:
 
 def _by_size(
     sums: ScoreSums, is_positive: NDArray[np.bool_], mass: Array, width: float
-) -> tuple[Array, Array]:
-    """Return bounds on E[(z - T - L)_+; z > 0], added up over the sizes of z.
+) -> tuple[Array, Array, Array]:
+    """Return bounds on E[(z - T - L)_+; z > 0] and one above E[(2z - T - L')_+; z > 0].
 
-    L is the sum of what n - 1 users lose, given that none of them has a positive score.
+    L is the sum of what n - 1 users lose, given that none of them has a positive score, and L' that
+    of n - 2 users. Both are added up over the sizes of z.
     """
     most_sizes = 64  # scores that are smaller than all of these share the last lattice
     log_size = np.log(np.where(is_positive, sums.scores, 1.0))
@@ -76,18 +80,24 @@ def _by_size(
     row, kind = np.divmod(pairs.astype(np.intp), most_sizes)
     is_last = size[row] == kind[:, None]
     scores, magnitudes = (np.where(is_last, x[row], 0.0) for x in (sums.scores, sums.magnitudes))
-    largest = scores.max(axis=1, keepdims=True)
     chance = np.sum(sums.probabilities[row] * is_last, axis=1)
     others = sums.without(is_positive, mass).rows(row)
-    loses_more = others.scores + ROUNDING * others.magnitudes < -largest
-    problem = replace(
-        others,
-        scores=scores + np.maximum(others.scores, -largest),
-        magnitudes=magnitudes + np.where(loses_more, largest, others.magnitudes),
-        users=sums.users - 1,
-        falls=None,
-        last=np.where(is_last, sums.probabilities[row], 0.0) / chance[:, None],
-    )
+
+    def left_of(times: float, users: int) -> ScoreSums:
+        """Return sums of `times` z and what so many users lose, each up to the largest of these."""
+        most = times * scores.max(axis=1, keepdims=True)
+        loses_more = others.scores + ROUNDING * others.magnitudes < -most
+        return replace(
+            others,
+            scores=times * scores + np.maximum(others.scores, -most),
+            magnitudes=times * magnitudes + np.where(loses_more, most, others.magnitudes),
+            users=users,
+            falls=None,
+            last=np.where(is_last, sums.probabilities[row], 0.0) / chance[:, None],
+        )
+
+    problem = left_of(1.0, sums.users - 1)
+    twice = chance * stop_loss(left_of(2.0, sums.users - 2), width, solve=_markov_bound).upper
     upper = chance * stop_loss(problem, width, solve=_markov_bound).upper
     total = np.bincount(row, upper, len(mass))[row]
     # Markov's bound is enough of the others, and there are 64 sizes at most
@@ -97,8 +107,11 @@ def _by_size(
     found = lattice_stop_loss(problem.rows(kept), width, known)
     upper[kept] = np.fmin(upper[kept], chance[kept] * found.upper)
     lower = chance[kept] * found.lower
-    by_row = [np.bincount(*x, len(mass)).astype(float) for x in ((row[kept], lower), (row, upper))]
-    return by_row[0], by_row[1]
+    low, high, more = (
+        np.bincount(*x, len(mass)).astype(float)
+        for x in ((row[kept], lower), (row, upper), (row, twice))
+    )
+    return low, high, more
 
 
 def _markov_bound(sums: ScoreSums, unit: Array, width: float, known: Array) -> StopLossBounds:
