@@ -32,6 +32,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason=why))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def answered_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """In tests of what is printed, the same question about the same rounds is answered once.
+
+    A page or a command in several formats asks what Python asks, too. Where the shell makes other
+    rounds of its options than Python, nothing is looked up.
+    """
+    if request.path.parent.name != "cli" and request.path.name != "test_snippets.py":
+        yield
+        return
+    from remembering import remembering  # loads all that answers
+
+    with remembering({}):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def many_digits() -> Iterator[None]:
     with mpmath.workdps(120):

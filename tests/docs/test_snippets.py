@@ -14,7 +14,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
@@ -22,7 +21,6 @@ from unittest.mock import patch
 
 import pytest
 
-from remembering import remembering
 from shell import run
 from shuffledp.randomizers import REGISTRY
 
@@ -31,13 +29,6 @@ TOP = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
 PAGES = [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
 NUMBER = r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def answered_once() -> Iterator[None]:
-    """Many pages ask in Python what they ask in the shell, or go on with an earlier example."""
-    with remembering({}):
-        yield
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
