@@ -114,9 +114,9 @@ def test_so_many_users_that_their_errors_add_up() -> None:
     scores = np.array([[1.0, -1.0]])
     sums = ScoreSums(scores, np.array([[1e-20, 0.5]]), np.abs(scores), np.zeros(1), 10**13)
     lower, upper = both_sides(sums, 1e-3)
-    # next to certainly, more users lose 1 than gain it
+    # next to certainly, more users lose 1 than gain it; and no more than all gains can be gained
     assert lower <= 1e-200
-    assert upper >= 0.0
+    assert lower <= upper <= 1.001 * 10**13 * 1e-20
 
 
 @pytest.mark.parametrize(

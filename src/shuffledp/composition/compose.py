@@ -222,7 +222,9 @@ class Composition:
         width = goal * (tuning.EXPENSIVE_SHARE if self.is_expensive else tuning.SHARE)
         representing: list[Representative] = []
         samplers: list[list[LatticeSampler]] = []  # of each, in one order or in both
-        for group, stride, widths, own in zip(self.groups, strides, cells, influence, strict=True):
+        for group, stride, widths, costs in zip(
+            self.groups, strides, cells, influence, strict=True
+        ):
             places = SamplePlaces(group.outline, widths, min(depth, tuning.DEPTHS[-1]))
             ratio = tuning.TOGETHER * rtol / (4 * goal) * (stride / group.loss_scale) ** 2
             for each in representatives(group, ratio):
@@ -230,7 +232,7 @@ class Composition:
                 representing.append(each)
                 samplers.append(
                     [
-                        LatticeSampler(profile, step, places, order, width, own, share)
+                        LatticeSampler(profile, step, places, order, width, costs, share)
                         for profile, order in _orders(each.profile)
                     ]
                 )
